@@ -9,9 +9,9 @@ import os
 import re
 import subprocess
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from unidiff.errors import UnidiffParseError
@@ -19,7 +19,6 @@ from unidiff.patch import PatchSet
 
 from pytest_brt.bounded import is_file, is_folder, read_bounded
 from pytest_brt.patches.git import run_git
-from pytest_brt.patches.left_out import left_out_kind
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import decode, encode
 from pytest_brt.types import AppliedPatch, FileChange, Note, Patch
@@ -56,6 +55,25 @@ _COMPLAINTS = (
     (r"(.+?(?: at)? line \d+).*", "malformed", "malformed diff: {}"),
     (r"((?!No valid patches|unrecognized input).+)", "git-failed", "git apply: {}"),
 )  # fmt: skip
+#: Paths that a candidate fix may not change, for it must not score by changing what judges it, by
+#: the first kind that they are of. Folders called "test" or "testing" hold tests at the
+#: top alone: deeper down they are often code that a project offers.
+_KINDS = {
+    "pytest configuration": re.compile(
+        r"(?:.*/)?(?:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|setup\.cfg|pyproject\.toml)",
+        re.IGNORECASE,
+    ),
+    "startup code": re.compile(
+        r"(?:.*/)?(?:(?:site|user)customize\.py|[^/]*\.(?:pth|py[co]))", re.IGNORECASE
+    ),
+    "installed code": re.compile(
+        r"(?:.*/)?(?:(?:site|dist)-packages|\.?venv|__pycache__|\.(?:pytest|mypy)_cache"
+        r"|\.hypothesis|\.tox|\.nox)/.*"
+    ),
+    "tests": re.compile(
+        r"(?:test|testing)/.*|(?:.*/)?(?:tests/.*|test_[^/]*\.py|[^/]*_test\.py|tests\.py)"
+    ),
+}
 #: Files of the tree as they are, or as the patch makes them.
 _Files = Mapping[str, FileChange]
 
@@ -77,31 +95,38 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     """
     diff = _diff_of(patch.text)
     depth, names = _read_names(diff, root)
-    binary = [path for path, is_binary in names.items() if is_binary]
-    moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
-    before = _read_files([*(names.keys() - binary), *moved], root)
-    after, is_lenient = _apply(diff, before, depth, binary)
-    groups: defaultdict[str, list[str]] = defaultdict(list)
-    changes = []
-    for path in sorted({*before, *after}):
-        old, new = before.get(path), after.get(path) or FileChange(path=path, content=None)
-        kind = "" if whole else left_out_kind(path, old and old.content, new.content)
-        if kind and new != old:
-            groups[kind].append(path)
-        elif new != old:
-            changes.append(new)
-    if binary:
-        groups["binary files"] = binary
+    groups: dict[str, list[str]] = {}
+    for path, is_binary in sorted(names.items()):
+        kind = "binary files" if is_binary else "" if whole else left_out_kind(path)
+        groups.setdefault(kind, []).append(path)
+    kept = groups.pop("", [])
     left_out = {kind: ", ".join(map(repr, paths)) for kind, paths in groups.items()}
-    if left_out and not changes:
+    if not kept:
         kinds = ", ".join(f"{paths} ({kind})" for kind, paths in left_out.items())
         raise PatchProblem("only-left-out", f"nothing is left to apply: left out {kinds}")
-    remarks = [_LENIENT] if is_lenient and changes else []
+    moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
+    before = _read_files([*kept, *moved], root)
+    after, is_lenient = _apply(diff, before, depth, [*chain.from_iterable(groups.values())])
+    changes = tuple(
+        after.get(path) or FileChange(path=path, content=None)
+        for path in sorted({*before, *after})
+        if after.get(path) != before.get(path)
+    )
+    remarks = [_LENIENT] if is_lenient else []
     if not changes:
-        remarks.append(Note(code="changes-nothing", text="changes nothing"))
+        remarks = [Note(code="changes-nothing", text="changes nothing")]
     for kind, paths in left_out.items():
         remarks.append(Note(code="left-out-files", text=f"touches {kind}: left out {paths}"))
-    return AppliedPatch(changes=tuple(changes), remarks=tuple(remarks))
+    return AppliedPatch(changes=changes, remarks=tuple(remarks))
+
+
+def left_out_kind(path: str) -> str:
+    """Return as what a change of `path` is left out of a candidate fix; "" when it is not.
+
+    >>> left_out_kind("pkg/tests/test_m.py")
+    'tests'
+    """
+    return next((kind for kind, paths in _KINDS.items() if paths.fullmatch(path)), "")
 
 
 # -- what git is given ----------------------------------------------------------------------------

@@ -64,13 +64,6 @@ class History:
         about = self._git("log", "-1", "--format=%cs %an: %s", _END, commit, "--")
         return about.decode("utf-8", "replace").strip()
 
-    def changed_files(self, commit: str) -> list[str]:
-        """Return the files of the project that a commit changes, against its first parent."""
-        options = ("--name-only", "-z", "--no-renames", "--relative", "--root", "-m")
-        names = ("--no-commit-id", "--first-parent", *options, _END, commit, "--")
-        listed = self._git("diff-tree", "-r", *names)
-        return [decode(name) for name in dict.fromkeys(listed.split(b"\0")) if name]
-
     def fork(self, base: str, head: str) -> str:
         """Return the commit at which `head` left `base`.
 

@@ -24,8 +24,8 @@ def find_fix(
     """Return what made `test` pass, which does so on the working tree; None where none is found.
 
     It looks back along first parents, twice as far each time, for a revision on which the test
-    fails as the report says, and then between the two; nothing new is tried after `deadline`, as
-    `time.monotonic` counts. The working tree is left alone.
+    does not pass, and then between the two; the last one must fail as the report says. Nothing new
+    is tried after `deadline`, as `time.monotonic` counts. The working tree is left alone.
 
     Raises:
         UsageProblem: git cannot tell the history.
@@ -39,25 +39,18 @@ def find_fix(
 
     if line and history.changes_to(line[0]) and has_bug(0):
         return Fix(code="fixed-here", text="fixed by what is not committed yet")
-    newer, buggy, place = 0, 0, 1
-    while not buggy and place < len(line) and time.monotonic() < deadline:
-        if (state := has_bug(place)) is not None:
-            newer, buggy = (newer, place) if state else (place, 0)
-        place = max(place + 1, min(2 * place, len(line) - 1))
-    if not buggy:
+    newer, older, shows = 0, len(line), False
+    while older - newer > 1 and time.monotonic() < deadline:
+        place = min(2 * newer + 1, (newer + older) // 2)
+        if (state := has_bug(place)) is False:
+            newer = place
+        else:
+            older, shows = place, state is True
+    if not shows or older - newer > 1:
         return None
-    between = [*range(newer + 1, buggy)]
-    while between and time.monotonic() < deadline:
-        place = between.pop(len(between) // 2)
-        if (state := has_bug(place)) is not None:
-            newer, buggy = (newer, place) if state else (place, buggy)
-            between = [place for place in between if newer < place < buggy]
-    commit = line[newer]
-    if buggy - newer > 1:
-        among = f"{buggy - newer} commits from {line[buggy - 1][:10]} to {commit[:10]}"
-        return Fix(code="fixed-among", text=f"fixed by one of the {among}")
-    files = history.changed_files(commit)[:3]
-    changed = f", which changed {listed(files)}" if files else ""
+    commit, before = line[newer], line[older]
+    files = listed([change.path for change in history.changes_to(commit, before)][:3])
+    changed = f", which changed {files}" if files else ""
     text = f"fixed by {commit[:10]} ({history.about(commit)}){changed}"
     return Fix(code="fixed-by", text=text, commit=commit[:10])
 

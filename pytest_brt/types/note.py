@@ -21,7 +21,7 @@ class Note:
 class Fix:
     """What made a bug go away, as far as the history tells."""
 
-    #: Whether one commit did, one of several, or what is not committed.
+    #: Whether a commit did, or what is not committed.
     code: str
     #: For people, on one line.
     text: str

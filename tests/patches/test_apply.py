@@ -391,18 +391,6 @@ def test_new_files_that_judge_the_code_are_left_out(apply: Apply, path: str) -> 
     assert remark.text.endswith(f": left out {path!r}")
 
 
-def test_only_the_pytest_table_of_pyproject_is_configuration(apply: Apply) -> None:
-    head = "--- a/pyproject.toml\n+++ b/pyproject.toml\n@@ -1,5 +1,5 @@\n [project]\n"
-    name = '-name = "pkg"\n+name = "kpg"\n \n [tool.pytest.ini_options]\n addopts = "-q"\n'
-    table = ' name = "pkg"\n \n [tool.pytest.ini_options]\n-addopts = "-q"\n+addopts = "-x"\n'
-    applied = apply(head + name)
-    assert [change.path for change in applied.changes] == ["pyproject.toml"]
-    assert applied.remarks == ()
-    applied = apply(PLAIN + head + table)
-    assert [change.path for change in applied.changes] == ["pkg/m.py"]
-    assert applied.remarks == (left_out("pytest configuration", "pyproject.toml"),)
-
-
 @pytest.mark.parametrize(
     "body", [" one = 1\n-two = 2\n+two = 2\n three = 3\n", " one = 1\n two = 2\n three = 3\n"]
 )

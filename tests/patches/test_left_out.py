@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.patches.left_out import left_out_kind
+from pytest_brt.patches.apply import left_out_kind
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,7 @@ from pytest_brt.patches.left_out import left_out_kind
         ("pkg/testcase.py", ""),
         ("pkg/contest.py", ""),
         ("conftest.py", "pytest configuration"),
+        ("pyproject.toml", "pytest configuration"),
         ("pkg/deep/conftest.py", "pytest configuration"),
         ("pytest.toml", "pytest configuration"),
         ("pkg/SiteCustomize.py", "startup code"),
@@ -32,20 +33,4 @@ from pytest_brt.patches.left_out import left_out_kind
     ],
 )
 def test_left_out_kind(path: str, kind: str) -> None:
-    assert left_out_kind(path, b"one", b"two") == kind
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "is_left_out"),
-    [
-        (b"a = 1", b"a = 2", False),
-        (b"a = 1", b"[tool.pytest.ini_options]\nx = 1", True),
-        (b"[tool.pytest]\nx = 1", b"", True),
-        (None, b"a = 1", False),
-        (None, b"[tool.pytest.ini_options]", True),
-        (b"a = 1", b"not toml", True),
-        (b"a = 1", b"tool = 1", True),
-    ],
-)
-def test_pyproject(before: bytes | None, after: bytes | None, is_left_out: bool) -> None:
-    assert bool(left_out_kind("pyproject.toml", before, after)) is is_left_out
+    assert left_out_kind(path) == kind

@@ -141,8 +141,8 @@ def create(path: str, mode: str = "100644") -> str:
                 "tests/test_m.py",
                 "@@ -1,2 +1,2 @@\n-def test_m():\n+def test_n():\n     assert False\n",
             ),
-            "nothing is left to apply: left out 'tests/test_m.py' (tests), 'pkg/a.bin'"
-            " (binary files)",
+            "nothing is left to apply: left out 'pkg/a.bin' (binary files), 'tests/test_m.py'"
+            " (tests)",
             id="only-left-out",
         ),
         pytest.param(
