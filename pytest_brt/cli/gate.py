@@ -25,6 +25,12 @@ from pytest_brt.types import TestRun
 
 #: Exit code where the change adds or changes no test: pytest's own for no test.
 _NO_TEST = 5
+_DOES = {
+    GateProof.PROVEN: "fails without the change and passes with it",
+    GateProof.PASSES_BEFORE: "passes without the change",
+    GateProof.UNTESTABLE: "cannot be run without the change",
+    GateProof.FAILS_AFTER: "fails with the change",
+}
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +69,7 @@ def _gate(arguments: argparse.Namespace) -> int:
         proofs = [_say(test, *gate(test, trees, engine)) for test in tests]
     proven = proofs.count(GateProof.PROVEN)
     if proven == len(proofs) == 1:
-        say(f"gate: the changed test {GateProof.PROVEN}")
+        say(f"gate: the changed test {_DOES[GateProof.PROVEN]}")
     else:
         of = count(len(proofs), "changed test")
         say(f"gate: of {of}, {proven} fail without the change and pass with it")
@@ -73,5 +79,5 @@ def _gate(arguments: argparse.Namespace) -> int:
 def _say(test: Test, proof: GateProof, run: TestRun) -> GateProof:
     """Say what a test shows, by a run of it."""
     why = "" if proof is GateProof.PROVEN else f": {run.verdict}, {run_words(run)}"
-    say(on_a_line(f"{test.path}::{test.node} {proof}{why}"))
+    say(on_a_line(f"{test.path}::{test.node} {_DOES[proof]}{why}"))
     return proof

@@ -283,9 +283,8 @@ def _lines(run: TestRun) -> dict[str, int]:
 
 def _line(name: str, run: TestRun) -> int:
     """Return the line of its file at which a test fails, 0 where it fails elsewhere."""
-    frames = run.raised.frames if run.raised else ()
-    lines = [frame.line for frame in frames if name.startswith(f"{frame.path}::")]
-    return lines[-1] if lines else 0
+    frames = reversed(run.raised.frames if run.raised else ())
+    return next((frame.line for frame in frames if name.startswith(f"{frame.path}::")), 0)
 
 
 def _fails(run: TestRun | None) -> bool:

@@ -91,13 +91,14 @@ class _TakeOut(ast.NodeTransformer):
         self._collected = collected
         self._above: tuple[str, ...] = ()
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST | None:
         bases = " ".join(map(ast.unparse, node.bases))
-        if "Test" in bases or self._collected.has_class(node.name):
-            self._above += (node.name,)
-            self.generic_visit(node)
-            self._above = self._above[:-1]
-        return node
+        if not ("Test" in bases or self._collected.has_class(node.name)):
+            return node
+        self._above += (node.name,)
+        self.generic_visit(node)
+        self._above = self._above[:-1]
+        return None if all(map(is_constant, node.body)) else node
 
     def _take(self, node: Function) -> ast.AST | None:
         name = "::".join((*self._above, node.name))
@@ -108,20 +109,17 @@ class _TakeOut(ast.NodeTransformer):
 
     visit_FunctionDef = visit_AsyncFunctionDef = _take
 
+    def _leave_out(self, _: ast.AST) -> None:
+        """Leave out an import: it only serves the tests."""
+
+    visit_Import = visit_ImportFrom = _leave_out
+
 
 def _parts(text: bytes, collected: CollectionPatterns) -> tuple[dict[str, str], str]:
     """Return the code of each test function by its node, decorators included, and all the rest."""
+    taken = _TakeOut(collected)
     try:
-        tree = parse(text)  # anew: it is changed
+        rest = taken.visit(parse(text))  # anew: it is changed
     except SyntaxError:
         return {}, decode(text)
-    taken = _TakeOut(collected)
-    taken.visit(tree)
-    return taken.tests, "\n".join(ast.unparse(node) for node in tree.body if not _is_shell(node))
-
-
-def _is_shell(node: ast.stmt) -> bool:
-    """Whether a statement only serves the tests of its file: an import, a class of nothing else."""
-    if isinstance(node, ast.ClassDef):
-        return all(is_constant(inner) for inner in node.body)
-    return isinstance(node, ast.Import | ast.ImportFrom) or is_constant(node)
+    return taken.tests, ast.unparse(rest)

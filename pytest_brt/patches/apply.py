@@ -59,14 +59,14 @@ _COMPLAINTS = (
 #: the first kind that they are of. Folders called "test" or "testing" hold tests at the
 #: top alone: deeper down they are often code that a project offers.
 _KINDS = {
-    "pytest configuration": re.compile(
+    "pytest-configuration": re.compile(
         r"(?:.*/)?(?:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|setup\.cfg|pyproject\.toml)",
         re.IGNORECASE,
     ),
-    "startup code": re.compile(
+    "startup-code": re.compile(
         r"(?:.*/)?(?:(?:site|user)customize\.py|[^/]*\.(?:pth|py[co]))", re.IGNORECASE
     ),
-    "installed code": re.compile(
+    "installed-code": re.compile(
         r"(?:.*/)?(?:(?:site|dist)-packages|\.?venv|__pycache__|\.(?:pytest|mypy)_cache"
         r"|\.hypothesis|\.tox|\.nox)/.*"
     ),
@@ -97,12 +97,12 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     depth, names = _read_names(diff, root)
     groups: dict[str, list[str]] = {}
     for path, is_binary in sorted(names.items()):
-        kind = "binary files" if is_binary else "" if whole else left_out_kind(path)
+        kind = "binary-files" if is_binary else "" if whole else left_out_kind(path)
         groups.setdefault(kind, []).append(path)
     kept = groups.pop("", [])
-    left_out = {kind: ", ".join(map(repr, paths)) for kind, paths in groups.items()}
+    left_out = [(kind.replace("-", " "), ", ".join(map(repr, groups[kind]))) for kind in groups]
     if not kept:
-        kinds = ", ".join(f"{paths} ({kind})" for kind, paths in left_out.items())
+        kinds = ", ".join(f"{paths} ({kind})" for kind, paths in left_out)
         raise PatchProblem("only-left-out", f"nothing is left to apply: left out {kinds}")
     moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
     before = _read_files([*kept, *moved], root)
@@ -115,7 +115,7 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     remarks = [_LENIENT] if is_lenient else []
     if not changes:
         remarks = [Note(code="changes-nothing", text="changes nothing")]
-    for kind, paths in left_out.items():
+    for kind, paths in left_out:
         remarks.append(Note(code="left-out-files", text=f"touches {kind}: left out {paths}"))
     return AppliedPatch(changes=changes, remarks=tuple(remarks))
 

@@ -23,13 +23,13 @@ _FINE = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
 class GateProof(StrEnum):
     """What an added or changed test shows."""
 
-    #: It shows what the change is for.
-    PROVEN = "fails without the change and passes with it"
-    #: At times at least.
-    PASSES_BEFORE = "passes without the change"
-    #: It uses what the change brings.
-    UNTESTABLE = "cannot be run without the change"
-    FAILS_AFTER = "fails with the change"
+    #: Fails on the base, passes on the head: it shows what the change is for.
+    PROVEN = "proven"
+    #: Passes on both, at times at least: it would have passed without the change.
+    PASSES_BEFORE = "passes-before"
+    #: Cannot be run on the base: it uses what the change brings.
+    UNTESTABLE = "untestable"
+    FAILS_AFTER = "fails-after"
 
 
 def split_range(text: str) -> tuple[str, str]:
