@@ -107,9 +107,11 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
     before = _read_files([*kept, *moved], root)
     after, is_lenient = _apply(diff, before, depth, [*chain.from_iterable(groups.values())])
+    # Names that look like patterns are not excluded by git, and what is moved has two names.
+    ours = {path for path in (*kept, *moved) if whole or not left_out_kind(path)}
     changes = tuple(
         after.get(path) or FileChange(path=path, content=None)
-        for path in sorted({*before, *after})
+        for path in sorted(ours)
         if after.get(path) != before.get(path)
     )
     remarks = [_LENIENT] if is_lenient else []

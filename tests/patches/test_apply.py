@@ -436,3 +436,17 @@ def test_a_patch_of_the_repository_that_the_project_lies_in(tree: Path) -> None:
     elsewhere = PLAIN.replace("pkg/m.py", "other/place/pkg/m.py")
     with pytest.raises(PatchProblem, match=r"file missing: 'other/place/pkg/m\.py'"):
         apply_patch(Patch(id="p", name="p.diff", text=elsewhere), tree)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--- /dev/null\n+++ b/pkg[1]/conftest.py\n@@ -0,0 +1 @@\n+x = 1\n",
+        "diff --git a/conftest.py b/pkg/moved.py\nsimilarity index 100%\n"
+        "rename from conftest.py\nrename to pkg/moved.py\n",
+    ],
+)
+def test_no_name_makes_a_patch_change_what_judges_it(apply: Apply, text: str) -> None:
+    paths = {change.path for change in apply(PLAIN + text).changes}
+    assert "pkg/m.py" in paths
+    assert paths <= {"pkg/m.py", "pkg/moved.py"}
