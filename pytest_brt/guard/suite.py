@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import math
 import re
-from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.execute.layout import files_of
@@ -47,26 +44,19 @@ class TestFiles:
     def nearest(self, pool: Sequence[Touched]) -> tuple[str, ...]:
         """Return the files, the likeliest to notice what patches change first.
 
-        A file is near by its name and place, and by the names in it of what is changed: one that
-        few files know says more than one that all know.
+        A file is near by the names of what is changed: in its path, and in its text.
         """
         # As in "from pkg.core import walk".
         paths = [PurePosixPath(path) for touched in pool for path in touched.files]
         names = {part for path in paths for part in path.with_suffix("").parts}
         names.update(*(touched.names for touched in pool))
-        words = {path: names.intersection(_WORD.findall(s)) for path, s in self.texts.items()}
-        having = Counter(chain.from_iterable(words.values()))
-        weights = {n: 0.2 + math.log((len(words) + 1) / (having[n] + 1)) for n in sorted(names)}
 
-        def distance(path: str) -> tuple[float, str]:
+        def nearness(path: str) -> int:
             place = re.sub(r"\W", "_", f"/{path}")
-            near = (
-                w * ((name in words[path]) + _PLACE * (f"_{name}_" in place))
-                for name, w in weights.items()
-            )
-            return -sum(near), path
+            words = names.intersection(_WORD.findall(self.texts[path]))
+            return len(words) + _PLACE * sum(f"_{name}_" in place for name in names)
 
-        return tuple(sorted(self.texts, key=distance))
+        return tuple(sorted(self.texts, key=lambda path: (-nearness(path), path)))
 
 
 def altered_tests(
