@@ -99,17 +99,15 @@ class _TakeOut(ast.NodeTransformer):
 
     visit_FunctionDef = visit_AsyncFunctionDef = _take
 
-    def _leave_out(self, _: ast.AST) -> None:
-        """Leave out an import: it only serves the tests."""
-
-    visit_Import = visit_ImportFrom = _leave_out
-
 
 def _parts(text: bytes, collected: CollectionPatterns) -> tuple[dict[str, str], str]:
     """Return the code of each test function by its node, decorators included, and all the rest."""
     taken = _TakeOut(collected)
     try:
-        rest = taken.visit(parse(text))  # anew: it is changed
+        tree = parse(text)  # anew: it is changed
     except SyntaxError:
         return {}, decode(text)
-    return taken.tests, ast.unparse(rest)
+    taken.visit(tree)
+    imports = ast.Import | ast.ImportFrom  # they only serve the tests
+    rest = [ast.unparse(node) for node in tree.body if not isinstance(node, imports)]
+    return taken.tests, "\n".join(rest)

@@ -94,7 +94,8 @@ def _near(literal: ast.expr) -> list[dict[str, object]]:
     if not isinstance(literal, ast.Constant):
         elements = getattr(literal, "elts", [])
         return [{"elts": part} for part in (elements[:-1], elements[1:]) if part]
-    value, near = literal.value, []
+    value = literal.value
+    near: list[object] = []
     if isinstance(value, int | float):
         near = [type(value)(number) for number in (value + 1, 0, -value, 10 * value, value - 1)]
     elif isinstance(value, bytes):
