@@ -105,7 +105,7 @@ class Session:
         self.loop = None
         sys.modules["__main__"] = types.ModuleType("__main__")
         self.space = vars(sys.modules["__main__"])
-        self.space["__builtins__"] = __builtins__
+        self.space.update(__builtins__=__builtins__, __file__=NAME)
         self.capture = Capture()
         for line in order["warnings"]:
             set_filter(line)
@@ -184,7 +184,7 @@ def main(order, events):
     calls = None
     for index, source in enumerate(order["statements"]):
         if index == order["calls_from"]:
-            calls = watch.Calls(order["packages"])
+            calls = watch.Calls(order["packages"], keeps_all=True)
         session.run(index, source)
     events.send("finish", called=calls.end() if calls else [])
     os._exit(0)
