@@ -13,7 +13,6 @@ from pytest_brt.render.causes import run_words
 from pytest_brt.render.words import count
 from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, split_range
 from pytest_brt.sandbox.placing import Test
-from pytest_brt.sandbox.process import hear_of_ends
 from pytest_brt.shown import on_a_line, say
 
 #: Exit code where the change adds or changes no test: pytest's own for no test.
@@ -43,7 +42,6 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 
 
 def _gate(arguments: argparse.Namespace) -> int:
-    hear_of_ends()  # git is asked before there is a sandbox
     root = Path(arguments.root).resolve()
     history = History(root)
     base, head = (history.revision(name) for name in split_range(arguments.range))

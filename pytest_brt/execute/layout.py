@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from pytest_brt.bounded import is_file, is_folder
+from pytest_brt.bounded import is_file
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
 from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
@@ -24,48 +24,45 @@ _NOT_PRODUCT = frozenset(
 )  # fmt: skip
 
 
-def source_roots(root: Path, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
+def source_roots(root: Path, extra: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the folders to put on the import path, relative to `root`, "." last.
 
     `extra` (the `pythonpath` setting) comes first; `src` and `lib` count when they hold a
     package or module.
     """
-    found: list[str] = []
-    for entry in (*extra, "src", "lib"):
-        folder = (root / entry).resolve()
-        is_inside = folder.is_dir() and folder.is_relative_to(root.resolve())
-        if is_inside and (entry in extra or any(_import_names(folder))):
-            found.append(folder.relative_to(root.resolve()).as_posix())
-    return (*(name for name in dict.fromkeys(found) if name != "."), ".")
+    usual = (name for name in ("src", "lib") if any(_import_names(root / name)))
+    inside = filter(None, (_inside(root, entry) for entry in (*extra, *usual)))
+    return (*(name for name in dict.fromkeys(inside) if name != "."), ".")
 
 
-def packages(root: Path, roots: tuple[str, ...]) -> tuple[str, ...]:
+def _inside(root: Path, entry: str) -> str:
+    """Return a folder of the project relative to it, "" for one that is none."""
+    folder, top = (root / entry).resolve(), root.resolve()
+    is_inside = folder.is_dir() and folder.is_relative_to(top)
+    return folder.relative_to(top).as_posix() if is_inside else ""
+
+
+def packages(root: Path, roots: Collection[str]) -> tuple[str, ...]:
     """Return the top-level import names below the source roots, tests left out."""
-    found = {name for entry in roots for name in _import_names(root / entry)}
-    return tuple(sorted(found - _NOT_PRODUCT - {*roots}))
+    names = {name for entry in roots for name in _import_names(root / entry)}
+    return tuple(sorted(names - _NOT_PRODUCT - {*roots}))
 
 
 def _import_names(folder: Path) -> Iterator[str]:
     """Yield the names that can be imported with `folder` on the path."""
-    for path in sorted(folder.iterdir()):
-        if is_folder(path):
-            if path.name.isidentifier() and _is_package(path):
-                yield path.name
-        elif path.suffix in (".py", ".so", ".pyd"):
-            name = path.name.split(".")[0]
-            if name.isidentifier() and not is_test_path(path.name):
-                yield name
-
-
-def _is_package(folder: Path) -> bool:
-    """Return whether a folder is a package: marked as one, or a namespace around one."""
-    if is_file(folder / "__init__.py"):
-        return True
-    return folder.parent.name in ("src", "lib") and any(folder.glob("*/__init__.py"))
+    for path in sorted(folder.glob("*")):
+        name = path.name.partition(".")[0]
+        is_package = is_file(path / "__init__.py") or (
+            # A namespace around packages.
+            folder.name in ("src", "lib") and any(path.glob("*/__init__.py"))
+        )
+        is_module = path.suffix in (".py", ".so", ".pyd") and not is_test_path(path.name)
+        if name.isidentifier() and (is_module if path.suffix else is_package):
+            yield name
 
 
 def suite_folder(
-    root: Path, testpaths: tuple[str, ...] = (), collected: CollectionPatterns = USUAL
+    root: Path, testpaths: Collection[str] = (), collected: CollectionPatterns = USUAL
 ) -> str:
     """Return the folder for new test files, relative to `root`.
 
@@ -73,26 +70,13 @@ def suite_folder(
     most test files (the shallowest of several), the root itself.
     """
     for entry in (*testpaths, "tests", "test", "testing"):
-        folder = root / entry
-        if not folder.is_dir() or not folder.resolve().is_relative_to(root.resolve()):
-            continue
-        if entry in testpaths or any(map(collected.has_file, files_of(folder))):
-            return folder.resolve().relative_to(root.resolve()).as_posix()
+        folder = _inside(root, entry)
+        if folder and (entry in testpaths or any(map(collected.has_file, files_of(root / folder)))):
+            return folder
     counts = Counter(
         Path(path).parent.as_posix() for path in files_of(root) if collected.has_file(path)
     )
-    if not counts:
-        return "."
-    return min(counts, key=lambda name: (-counts[name], name.count("/"), name))
-
-
-def _is_plain(path: Path) -> bool:
-    """Say whether a path is a regular file, or a link to one or to nothing."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return True  # a link to nothing, or what may not be looked at: it is a name in the tree
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return min(counts, key=lambda name: (-counts[name], name.count("/"), name), default=".")
 
 
 def files_of(root: Path) -> Iterator[str]:
@@ -102,52 +86,29 @@ def files_of(root: Path) -> Iterator[str]:
     """
     for folder, names, files in os.walk(root):
         here = Path(folder)
-        names[:] = sorted(
-            name
-            for name in names
-            if name not in EXCLUDED and name != "__pycache__" and not is_environment(here / name)
-        )
-        prefix = "" if here == root else f"{here.relative_to(root).as_posix()}/"
-        for name in sorted(files):
-            if not name.endswith((".pyc", ".pyo")) and _is_plain(here / name):
-                yield prefix + name
+        without = {name for name in names if name in EXCLUDED or is_environment(here / name)}
+        names[:] = sorted({*names} - without - {"__pycache__"})
+        for path in (here / name for name in sorted(files)):
+            # A link to nothing is a name in the tree.
+            is_plain = path.is_file() or path.is_symlink()
+            if is_plain and path.suffix not in (".pyc", ".pyo"):
+                yield path.relative_to(root).as_posix()
 
 
-#: How names of files end that hold code, or say how it is run.
-CODE = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
+def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:
+    """Return the SHA-256 of the files below `root`, as hex digits: names, mode bit and bytes.
 
-
-def contents_of(
-    root: Path, endings: tuple[str, ...] = ("",), *, without: Collection[Path] = ()
-) -> dict[str, bytes]:
-    """Return a hash of each file below `root` whose name has one of the `endings`, by path.
-
-    The files and folders `without` are left out. It covers mode bit and bytes. Left out are
-    version control, caches of tools, environments and bytecode: what a copy of the tree does
-    without. Files that cannot be read are all alike.
+    The files and folders `without` are left out, and what a copy of the tree does without. Files
+    that cannot be read are all alike.
     """
-    return {
-        name: _content(root / name)
-        for name in files_of(root)
-        if name.endswith(endings) and {root / name, *(root / name).parents}.isdisjoint(without)
-    }
-
-
-def hash_of(contents: Mapping[str, bytes]) -> str:
-    """Return the SHA-256 of what `contents_of` found, as hex digits."""
     digest = hashlib.sha256()
-    for path, content in contents.items():
-        digest.update(path.encode("utf-8", "surrogateescape"))
-        digest.update(content)
+    for name in files_of(root):
+        path = root / name
+        if {path, *path.parents}.isdisjoint(without):
+            content = b"unread"
+            with suppress(OSError):
+                link = path.readlink() if path.is_symlink() else ""
+                content = os.fsencode(link) or hashlib.sha256(path.read_bytes()).digest()
+            kind = f"\0{path.is_symlink():d}{os.access(path, os.X_OK):d}\0"
+            digest.update(name.encode("utf-8", "surrogateescape") + kind.encode() + content)
     return digest.hexdigest()
-
-
-def _content(path: Path) -> bytes:
-    """Return the hash of a file, with a mark of what kind of file it is."""
-    try:
-        if path.is_symlink():
-            return b"\0link\0" + os.fsencode(path.readlink())
-        kind = b"\0run\0" if os.access(path, os.X_OK) else b"\0file\0"
-        return kind + hashlib.sha256(path.read_bytes()).digest()
-    except OSError:
-        return b"\0unread\0"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pwd
 import re
 import shutil
 import site
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +21,7 @@ from pytest_brt.project.layout import is_ignored_folder
 from pytest_brt.project.pytest_config import PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.sandbox.shown import shows_too_much
 from pytest_brt.sandbox.workspace import is_environment
 from pytest_brt.types.subject import Subject
 
@@ -56,12 +54,8 @@ def demand_project(root: Path) -> None:
     Raises:
         SubjectProblem: it is none.
     """
-    shared = [root.anchor, tempfile.gettempdir()]
-    with contextlib.suppress(KeyError):  # a user of a container, who is in no list
-        shared.append(pwd.getpwuid(os.getuid()).pw_dir)
-    holds_all = root.resolve() in [Path(place).resolve() for place in shared]
-    patterns = _DECLARING if holds_all else (*_DECLARING, *_CODE)
-    if not any(found for pattern in patterns for found in root.glob(pattern)):
+    patterns = _DECLARING if shows_too_much(str(root)) else (*_DECLARING, *_CODE)
+    if not any(any(root.glob(pattern)) for pattern in patterns):
         raise SubjectProblem(
             "no Python project here (no pyproject.toml, setup.py, package or tests): "
             f"{str(root)!r} (run it in the project's folder)"
@@ -86,24 +80,35 @@ def find_subject(
         raise SubjectProblem(f"no such folder: {str(root)!r} (give the root of the project)")
     root = root.resolve()
     ini = read_config(root)
-    extra, inner = _environment(root, ini, env)
     chosen, found = _choose(root, python)
+    extra = {**env}
+    entries = [(root / path).resolve() for path in extra.pop("PYTHONPATH", "").split(os.pathsep)]
+    inner = [str(path.relative_to(root)) for path in entries if path.is_relative_to(root)]
+    if outer := [str(path) for path in entries if not path.is_relative_to(root)]:
+        extra["PYTHONPATH"] = os.pathsep.join(outer)
+    # pytest-django puts the folder of manage.py on the import path.
+    scripts = [*root.glob("manage.py"), *sorted(root.glob("*/manage.py"))]
+    settings = ini.django_variable(extra.get(DJANGO, "")) or _managed_settings(scripts)
+    if settings:
+        extra[DJANGO] = settings
+        inner += [str(script.parent.relative_to(root)) for script in scripts]
     if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
         extra.setdefault("PYTHONUSERBASE", site.getuserbase())
+    named = (*inner, *ini.pythonpath)
     asked = Subject(
         root=str(root),
         python=chosen,
-        source_roots=source_roots(root, (*inner, *ini.pythonpath)),
+        source_roots=source_roots(root, named),
         env=tuple(sorted(extra.items())),
     )
     answer = ask_interpreter(asked, sandbox)
     if ini.is_broken:
         found += "; the project's pytest settings cannot be read and are left out"
-    if extra.get(DJANGO) and not any(name == "django" for name, _ in answer.plugins):
+    if settings and not any(name == "django" for name, _ in answer.plugins):
         found += "; its tests need pytest-django for Django's settings: install it there"
     if answer.hidden:
         found += f"; it imports from {answer.hidden[0]}, which is not shown: add --brt-show"
-    roots = source_roots(root, (*inner, *ini.pythonpath, *_installed(answer.paths, root)))
+    roots = source_roots(root, (*named, *_installed(answer.paths, root)))
     return replace(
         asked,
         python_version=answer.version,
@@ -117,37 +122,9 @@ def find_subject(
     )
 
 
-def _environment(
-    root: Path, ini: PytestConfig, env: Mapping[str, str]
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the variables for tests, and the folders of the project to import from (relative)."""
-    extra = {key: value for key, value in env.items() if key != "PYTHONPATH"}
-    inner: list[str] = []
-    outer: list[str] = []
-    for entry in filter(None, env.get("PYTHONPATH", "").split(os.pathsep)):
-        path = (root / entry).resolve()
-        if path.is_relative_to(root):
-            inner.append(path.relative_to(root).as_posix())
-        else:
-            outer.append(str(path))
-    if outer:
-        extra["PYTHONPATH"] = os.pathsep.join(outer)
-    settings = ini.django_variable(extra.get(DJANGO, "")) or _managed_settings(root)
-    if settings:
-        extra[DJANGO] = settings
-        # pytest-django puts the folder of manage.py on the import path.
-        inner += [path.parent.name for path in _managers(root)]
-    return extra, tuple(inner)
-
-
-def _managers(root: Path) -> list[Path]:
-    """Return the scripts that start Django's commands, at the root and in its folders."""
-    return [*root.glob("manage.py"), *sorted(root.glob("*/manage.py"))]
-
-
-def _managed_settings(root: Path) -> str:
-    """Return the module of settings that such a script sets where nothing else does, or ""."""
-    for script in _managers(root):
+def _managed_settings(scripts: Iterable[Path]) -> str:
+    """Return the module of settings that a `manage.py` sets where nothing else does, or ""."""
+    for script in scripts:
         text = script.read_text(encoding="utf-8", errors="replace")
         match = re.search(rf"""setdefault\(\s*["']{DJANGO}["'],\s*["']([\w.]+)["']""", text)
         if match:
@@ -155,53 +132,47 @@ def _managed_settings(root: Path) -> str:
     return ""
 
 
-def _installed(paths: tuple[str, ...], root: Path) -> Iterator[str]:
+def _installed(paths: Iterable[str], root: Path) -> Iterator[str]:
     """Yield the project's folders that an editable install puts on the path, relative to it.
 
     Not those that hold links to the sources, as setuptools' strict installs make in "build".
     """
-    for path in paths:
-        # An entry may be the word by which a finder is called, which is no folder.
-        place = (root / path).resolve()
-        inner = [folder for folder in (place, *place.parents) if folder.is_relative_to(root)]
-        is_other = any(is_ignored_folder(f.name, top=True) or is_environment(f) for f in inner[:-1])
-        if inner and place.is_dir() and not is_other:
-            yield place.relative_to(root).as_posix()
+    for place in map(Path, map(os.path.realpath, paths)):
+        if place.is_dir() and place.is_relative_to(root):
+            inner = place.relative_to(root)
+            folders = [root / folder for folder in (inner, *inner.parents[:-1])]
+            is_ignored = any(is_ignored_folder(f.name, top=f.parent == root) for f in folders)
+            if not inner.name or not (is_ignored or any(map(is_environment, folders))):
+                yield inner.as_posix()
 
 
 def _choose(root: Path, python: str | None) -> tuple[str, str]:
-    """Return the interpreter's absolute path, without ``..`` (rows run in other folders).
+    """Return the interpreter's absolute path, without ``..`` (tests run in other folders).
 
     The file itself is not resolved: a venv is known by its link.
     """
     if python is not None:
         path = Path(python).expanduser()
-        if "/" not in python and (there := shutil.which(python)):
-            return str(Path(there).absolute()), "--brt-python"
+        if "/" not in python:
+            path = Path(shutil.which(python) or path)
         if path.is_dir():
-            path = _python_in(path) or path
+            path /= "bin/python"
         if not path.is_file() or not os.access(path, os.X_OK):
             raise SubjectProblem(f"--brt-python: no such interpreter: {python!r} (give its path)")
         return str(path.parent.resolve() / path.name), "--brt-python"
-    for name in (".venv", "venv"):
-        inside = _python_in(root / name)
-        if inside is not None:
-            return str(inside), f"the project's {name}"
     # Ours may be in an environment of its own while the project's is active.
     active = Path(os.environ.get("VIRTUAL_ENV") or sys.prefix).absolute()
-    inside = _python_in(active)
-    if active != Path(sys.prefix) and inside and any(active.glob("lib/python*/*/pytest")):
-        return str(inside), "the active environment"
+    places = [(root / name, f"the project's {name}") for name in (".venv", "venv")]
+    if active != Path(sys.prefix) and any(active.glob("lib/python*/*/pytest")):
+        places.append((active, "the active environment"))
+    for folder, found in places:
+        if os.access(folder / "bin/python", os.X_OK):
+            return str(folder / "bin/python"), found
     return sys.executable, "the running interpreter"
 
 
-def _python_in(folder: Path) -> Path | None:
-    python = folder / "bin/python"
-    return python if os.access(python, os.X_OK) else None
-
-
 def _pytest_args(
-    root: Path, ini: PytestConfig, plugins: tuple[tuple[str, str], ...], keys: tuple[str, ...]
+    root: Path, ini: PytestConfig, plugins: Iterable[tuple[str, str]], keys: Iterable[str]
 ) -> tuple[str, ...]:
     """Return the kept part of addopts, and ``-p`` for each installed plugin the project names.
 
@@ -211,11 +182,10 @@ def _pytest_args(
     args = list(ini.kept_options())
     named = _named_words(root) | {_plain(word) for word in ini.required_plugins}
     for name, distribution in plugins:
-        if name in UNWANTED or name in args:
-            continue
         plain = _plain(distribution)
-        short = plain.removeprefix("pytest-")
-        if plain in named or any(key.lower().startswith(f"{short}_") for key in keys):
+        prefix = f"{plain.removeprefix('pytest-')}_"
+        is_named = plain in named or any(key.lower().startswith(prefix) for key in keys)
+        if is_named and name not in UNWANTED and name not in args:
             args += ["-p", name]
     return tuple(args)
 

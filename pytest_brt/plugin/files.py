@@ -12,7 +12,7 @@ from pytest_brt import __version__
 from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Placement
 from pytest_brt.errors import EditProblem, StoreProblem
-from pytest_brt.execute.layout import contents_of, hash_of
+from pytest_brt.execute.layout import hash_of
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.causes import run_words
@@ -51,7 +51,7 @@ def tree_hash(root: Path, options: Options) -> str:
             f"{str(_PATCHES)!r} is a link, or has one in it, through which nothing is written "
             "(give another folder)"
         )
-    return hash_of(contents_of(root, without=[path.resolve() for path in options.report]))
+    return hash_of(root, without=[path.resolve() for path in options.report])
 
 
 def build(record: RunRecord, engine: Runner, command: str, tree: str) -> Report:

@@ -96,11 +96,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     from pytest_brt.errors import BrtError
     from pytest_brt.plugin.session import Session
-    from pytest_brt.sandbox.process import hear_of_ends
     from pytest_brt.shown import in_a_log, on_a_line
 
     _heed_signals(config)
-    hear_of_ends()  # git is asked before there is a sandbox
     try:
         config.pluginmanager.register(Session(config), "brt-session")
     except BrtError as error:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.sandbox.process import Deadlines, run_process
-from pytest_brt.sandbox.sandbox import Isolation, Sandbox, View
+from pytest_brt.sandbox.sandbox import Isolation, Sandbox
 from pytest_brt.sandbox.shown import check_folder
+from pytest_brt.sandbox.view import View
 from pytest_brt.sandbox.workspace import name_full_disk
 
 #: The first version of Landlock that keeps signals in.
@@ -44,16 +45,16 @@ def open_sandbox(wanted: str, *, net: str = "none", shown: Sequence[str] = ()) -
         raise SandboxProblem(f"tests are run on Linux only, and this is {sys.platform}")
     if wanted == Isolation.NONE:
         return replace(sandbox, remarks=("tests can read and change all that you can",))
-    reasons: list[str] = []
+    remarks: list[str] = []
     for isolation in (Isolation.BUBBLEWRAP, Isolation.LANDLOCK):
         if wanted in ("auto", isolation):
             opened = replace(sandbox, isolation=isolation)
             why_not = _lacks(opened) or _try(opened)
             if not why_not:
-                return replace(opened, remarks=(*reasons, *_limitations(opened)))
-            reasons.append(f"no {isolation}: {why_not}")
+                return replace(opened, remarks=(*remarks, *_limitations(opened)))
+            remarks.append(f"no {isolation}: {why_not}")
     raise SandboxProblem(
-        f"--brt-sandbox: tests cannot be isolated here ({'; '.join(reasons)}); install bubblewrap,"
+        f"--brt-sandbox: tests cannot be isolated here ({'; '.join(remarks)}); install bubblewrap,"
         " or add --brt-sandbox none to run them as processes that can change your files"
     )
 
@@ -85,19 +86,14 @@ def _try(sandbox: Sandbox) -> str:
     with name_full_disk(), tempfile.TemporaryDirectory(prefix="brt-trial-") as folder:
         if sandbox.user is not None:
             os.chown(folder, sandbox.user, -1)
-        view = View(
-            root=folder,
-            copy=folder,
-            tree=folder,
-            env={},
-            temporary=folder,
-            tools=folder,
-            tools_inside="/run/brt",
-        )
+        copy = Path(folder, "tree")
+        copy.mkdir(mode=0o777)
+        copy.chmod(0o777)
+        view = View(root=folder, copy=str(copy), tree=folder, env={})
+        where = folder if sandbox.has_own_root else copy
         deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
-        argv = ["/bin/sh", "-c", f": > {folder}/written"]
-        result = run_process(sandbox, argv, view, deadlines)
-        if Path(folder, "written").exists() and not result.status:
+        result = run_process(sandbox, ["/bin/sh", "-c", f": > {where}/written"], view, deadlines)
+        if (copy / "written").exists() and not result.status:
             return ""
     output = result.output.strip().splitlines()
     return output[-1] if output else f"exit status {result.status}"

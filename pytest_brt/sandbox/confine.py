@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import signal
+import struct
 import sys
 
 _SET_DEATH_SIGNAL, _SET_SECCOMP, _SET_SUBREAPER, _SET_NO_NEW_PRIVILEGES = 1, 22, 36, 38
@@ -17,12 +18,6 @@ _DEVICES = ("null", "zero", "full", "random", "urandom")
 NOT_STARTED = 125
 
 
-class SystemCalls(ctypes.Structure):
-    """A filter of system calls, as the kernel takes it."""
-
-    _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_void_p))
-
-
 def prctl(option, *values):
     """Set something of this process.
 
@@ -30,13 +25,12 @@ def prctl(option, *values):
         OSError: the kernel refuses.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    arguments = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
-    if libc.prctl(option, *arguments):
+    if libc.prctl(option, *map(ctypes.c_ulong, (*values, 0, 0, 0, 0)[:4])):
         raise OSError(ctypes.get_errno(), f"prctl {option} is refused")
 
 
 def restrict_files(readable, writable):
-    """Let this process read what is shown, and write its own folders alone."""
+    """Let this process read what is shown, and write its own folder alone."""
     from landlockpy import AccessFS, Ruleset, Scope, abi_version, scope_for_abi
 
     read_file = AccessFS.READ_FILE | AccessFS.EXECUTE
@@ -47,16 +41,8 @@ def restrict_files(readable, writable):
             rules.allow_path(path, read if os.path.isdir(path) else read_file)
         for name in _DEVICES:
             rules.allow_path(f"/dev/{name}", AccessFS.READ_FILE | AccessFS.WRITE_FILE)
-        for path in writable:
-            rules.allow_path(path, rules.handled_fs)
+        rules.allow_path(writable, rules.handled_fs)
         rules.restrict()
-
-
-def restrict_calls(steps):
-    """Refuse system calls to this process by a filter."""
-    held = ctypes.create_string_buffer(steps, len(steps))
-    calls = SystemCalls(len(steps) // 8, ctypes.addressof(held))
-    prctl(_SET_SECCOMP, _FILTER, ctypes.addressof(calls))
 
 
 def run_program(order):
@@ -71,7 +57,12 @@ def run_program(order):
         os.setresuid(*[order["user"]] * 3)
     prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if order["filter"]:
-        restrict_calls(bytes.fromhex(order["filter"]))
+        steps = bytes.fromhex(order["filter"])
+        held = ctypes.create_string_buffer(steps, len(steps))
+        # A struct sock_fprog: the number of steps, and where they are.
+        packed = struct.pack("@HP", len(steps) // 8, ctypes.addressof(held))
+        calls = ctypes.create_string_buffer(packed, len(packed))
+        prctl(_SET_SECCOMP, _FILTER, ctypes.addressof(calls))
     os.chdir("/")
     os.execve(order["argv"][0], order["argv"], order["env"])
 
@@ -107,11 +98,10 @@ def main():
         try:
             run_program(order)
         except BaseException as error:
-            sys.stderr.write(f"{type(error).__name__}: {error}\n")
-            sys.stderr.flush()
+            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
         os._exit(NOT_STARTED)
     os.close(order["events"])
-    ended, status = os.waitpid(-1, 0)
+    ended = 0
     while ended != program:
         ended, status = os.waitpid(-1, 0)
     end_children()

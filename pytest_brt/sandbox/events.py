@@ -6,8 +6,7 @@ keeps to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -22,7 +21,8 @@ _Node = Annotated[str, msgspec.Meta(max_length=200_000)]
 _Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 #: No sum of them is infinite.
 _Seconds = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
-_Line = Annotated[int, msgspec.Meta(ge=0, le=10_000_000)]
+#: The bits of a number.
+_Bits = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,200000}$")]
 _Few = msgspec.Meta(max_length=100)
 
 
@@ -64,14 +64,25 @@ class StatementResult:
     index: _Whole
     value: Value | None = None
     stdout: _Text = ""
-    stderr: _Text = ""
     #: It asked a database of Django's.
     database: bool = False
     #: It used what is there to ask one: a model, or a request of the test client.
     may_ask: bool = False
-    seconds: _Seconds = 0.0
     #: Made of what its event tells of that.
     raised: Raised | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """What the set-up, the body or the end of a test did, or collecting its file ("collect")."""
+
+    when: _Text
+    outcome: _Text = ""
+    xfail: bool = False
+    reason: _Text = ""
+    raised: ExceptionInfo | None = None
+    #: What pytest says of a failure without an exception.
+    text: _Text = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,31 +93,29 @@ class Event:
     pid: _Whole = 0
     node: _Node = ""
     nodes: tuple[_Node, ...] = ()
-    when: _Text = ""
-    outcome: _Text = ""
-    xfail: bool = False
-    reason: _Text = ""
-    duration: _Seconds = 0.0
+    phases: Annotated[tuple[Phase, ...], _Few] = ()
     raised: ExceptionInfo | None = None
     #: Whether the test's body ran code of the project; None when that is not known.
     used: bool | None = None
     text: _Text = ""
     output: _Text = ""
     code: _Whole = 0
+    #: Wall-clock and CPU seconds.
+    seconds: _Seconds = 0.0
     cpu: _Seconds = 0.0
-    #: Lines executed, by path.
-    lines: Mapping[_Text, tuple[_Line, ...]] = field(default_factory=dict)
-    #: Path of each changed module that was imported, and from where.
-    origins: tuple[tuple[_Text, _Text], ...] = ()
-    index: _Whole = -1
+    #: Of each watched file its path and the lines that were executed.
+    ran: tuple[tuple[_Text, _Bits], ...] = ()
+    #: Whether a changed module was imported, and from where if that is not the patched file.
+    reached: bool = False
+    other_code: _Text = ""
     observed: StatementResult | None = None
     #: File and first line of each function that was called.
     called: tuple[tuple[_Text, _Whole], ...] = ()
 
 
 def read_event(line: bytes) -> Event:
-    """Return the event a line holds; one named "unreadable" when it holds none."""
+    """Return the event a line holds; one named "unreadable" of no process when it holds none."""
     try:
         return from_json(line, Event)
     except StoreProblem:
-        return Event(event="unreadable")
+        return Event(event="unreadable", pid=-1)

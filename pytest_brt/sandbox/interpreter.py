@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.process import Deadlines
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.sandbox import Sandbox, View
+from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import SYSTEM, is_below
-from pytest_brt.sandbox.view import PathMap
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -30,10 +28,10 @@ class Interpreter:
     problem: str
     #: Name and distribution of each plugin of pytest.
     plugins: tuple[tuple[str, str], ...]
-    #: Folders that it imports from.
+    #: Folders that it imports from, and those that editable installs are in.
     paths: tuple[str, ...]
-    #: Folders among them that are there, and that tests do not see.
-    hidden: tuple[str, ...]
+    #: Those that are there, and that tests do not see.
+    hidden: tuple[str, ...] = ()
 
 
 def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
@@ -46,35 +44,22 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
     deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
     with closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))) as runner:
         result, view = runner.run_script("interpreter", deadlines, {})
-    if result.timed_out:
-        raise SubjectProblem(
-            f"{python} did not answer within {_PATIENCE:.0f} s (choose another: --brt-python)"
-        )
-    event = result.first("interpreter")
     try:
+        event = result.first("interpreter")
         answer = from_json(event.text if event else "", Interpreter)
     except StoreProblem as error:
         output = result.output.strip().splitlines() or ["no answer"]
+        hint = "choose another: --brt-python; a folder that it needs and does not see: --brt-show"
         if runner.sandbox.user is not None and "PermissionError" in output[-1]:
-            raise SubjectProblem(
-                f"{python} cannot be reached: root's tests run as nobody, who may not enter all"
-                " folders on the way (install bubblewrap, or put the interpreter elsewhere)"
-            ) from error
-        raise SubjectProblem(
-            f"{python} is not a usable Python: {output[-1]} (choose another: --brt-python; a folder"
-            " that it needs and does not see: --brt-show)"
-        ) from error
+            hint = "root's tests run as nobody, who may not enter all folders on the way: install"
+            hint += " bubblewrap, or put the interpreter elsewhere"
+        raise SubjectProblem(f"{python} is not a usable Python: {output[-1]} ({hint})") from error
     if answer.problem:
         raise SubjectProblem(
             f"{subject.python!r} cannot import pytest: {answer.problem}"
             " (install pytest there, or choose another: --brt-python)"
         )
-    hidden = tuple(path for path in answer.hidden if _is_hidden(path, view))
-    return replace(answer, paths=tuple(map(PathMap(view=view).text, answer.paths)), hidden=hidden)
-
-
-def _is_hidden(path: str, view: View) -> bool:
-    """Return whether a folder is there, and not shown."""
     shown = (*SYSTEM, view.root, view.tree, *(real for real, _ in view.shown))
-    real = os.path.realpath(path)
-    return Path(real).is_dir() and not any(is_below(real, folder) for folder in shown)
+    places = (path for path in map(os.path.realpath, answer.paths) if os.path.isdir(path))
+    hidden = (p for p in places if not any(is_below(p, folder) for folder in shown))
+    return replace(answer, hidden=tuple(hidden))

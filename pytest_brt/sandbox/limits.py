@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-#: Bytes of one file, and how many may be open.
-_FILE_BYTES, _OPEN_FILES = 256 << 20, 1024
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -21,12 +18,6 @@ class Limits:
     memory_mb: int = 2048
     #: Wall-clock seconds of all tests on one tree.
     row_seconds: float = 1800.0
-
-    @property
-    def of_processes(self) -> dict[str, int]:
-        """The limits that the system keeps."""
-        memory = self.memory_mb << 20
-        return {"AS": memory, "CORE": 0, "FSIZE": _FILE_BYTES, "NOFILE": _OPEN_FILES}
 
 
 def memory_for(jobs: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -42,25 +42,22 @@ class Test:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The nodes that are meant; none for all of the file."""
-        return self.nodes or ((self.node,) if self.node else ())
+        """The nodes that are meant; "" for all of the file."""
+        return self.nodes or (self.node,)
 
     @property
-    def files(self) -> dict[str, FileChange]:
-        """The files that it brings, by path."""
-        files = {file.path: file for file in self.support}
-        if self.source is not None:
-            content = self.source.encode("utf-8", "surrogatepass")
-            files[self.path] = FileChange(path=self.path, content=content)
-        return files
+    def files(self) -> tuple[FileChange, ...]:
+        """The files that it brings."""
+        if self.source is None:
+            return self.support
+        content = self.source.encode("utf-8", "surrogatepass")
+        return (*self.support, FileChange(path=self.path, content=content))
 
     def has(self, node: str) -> bool:
         """Return whether an item of pytest is meant."""
         path, _, below = node.partition("::")
-        names = self.names
-        return path == self.path and (
-            not names or below in names or below.partition("[")[0] in names
-        )
+        names = {"", below, below.partition("[")[0]}
+        return path == self.path and not names.isdisjoint(self.names)
 
 
 def place_tests(tests: Sequence[Test]) -> list[list[Test]]:
@@ -68,25 +65,12 @@ def place_tests(tests: Sequence[Test]) -> list[list[Test]]:
 
     Two tests may bring the same file with different content, and a conftest is for its own alone.
     """
-    groups: list[tuple[dict[str, FileChange], list[Test]]] = []
+    groups: defaultdict[frozenset[FileChange], list[Test]] = defaultdict(list)
     sources: defaultdict[str, dict[str | None, int]] = defaultdict(dict)
     for test in tests:
         known = sources[test.path] if test.source is not None else {}
         number = known.setdefault(test.source, len(known))
         path = f"{test.path.removesuffix('.py')}{ALIAS}{number}.py" if number else test.path
-        placed = replace(test, path=path)
-        files = placed.files
-        fitting = (group for group in groups if _fits(group[0], files))
-        brought, group = next(fitting, ({}, []))
-        if not group:
-            groups.append((brought, group))
-        brought |= files
-        group.append(placed)
-    return [group for _, group in groups]
-
-
-def _fits(brought: Mapping[str, FileChange], files: Mapping[str, FileChange]) -> bool:
-    """Return whether files can lie beside others without changing what these are for."""
-    names = [{path for path in one if path.endswith("conftest.py")} for one in (brought, files)]
-    shared = brought.keys() & files.keys()
-    return names[0] == names[1] and all(brought[path] == files[path] for path in shared)
+        brought = frozenset(test.files if test.support else ())
+        groups[brought].append(replace(test, path=path))
+    return [*groups.values()]

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import resource
 import select
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
 from pytest_brt.codec import to_json
 from pytest_brt.sandbox.events import Event, read_event
-from pytest_brt.sandbox.sandbox import Sandbox, View
+from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.sandbox.view import View
 
 #: Bytes that a process may report, and that are kept of what it prints.
 _MOST_REPORTED, _MOST_PRINTED = 64 << 20, 16384
@@ -29,8 +27,8 @@ _LEAST_FREE = 512 << 20
 _LOOK = 0.25
 #: Seconds for ending after the last event, and for ending all that a process left.
 _ENDING = 10.0
-#: How a shell sets a limit (POSIX), and in what units of bytes.
-_ULIMIT = {"AS": ("v", 1024), "CORE": ("c", 512), "FSIZE": ("f", 512), "NOFILE": ("n", 1)}
+#: No dump of a crash, files of 256 MiB, 1024 open ones; what is lower already stays.
+_LIMITS = 'ulimit -v {}; ulimit -c 0; ulimit -f 524288; ulimit -n 1024; exec "$@"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +49,14 @@ class ProcessResult:
     events: list[Event] = field(default_factory=list)
     #: Exit status; minus the signal's number when a signal ended it.
     status: int = 0
-    #: It was ended because it was silent, or ran, for too long.
+    #: It was ended because it was silent for too long, or because its time was over.
     timed_out: bool = False
-    #: The time for all that it runs was over, not that for one part of it.
     is_overdue: bool = False
     #: It was ended because the disk was nearly full, or because it reported without end.
     disk_full: bool = False
     flooded: bool = False
     #: The end of what it printed past pytest's own capture.
     output: str = ""
-    seconds: float = 0.0
 
     def first(self, name: str) -> Event | None:
         """Return the first event of this name."""
@@ -74,20 +70,22 @@ def run_process(
     deadlines: Deadlines,
     *,
     order: Mapping[str, object] | None = None,
-    limits: Mapping[str, int] | None = None,
+    memory_mb: int = 2048,
 ) -> ProcessResult:
     """Run a program to its end, with `order` as its input, and return what it reported."""
-    started = time.monotonic()
     result = ProcessResult()
     reader, writer = os.pipe()
     with ExitStack() as held:
         held.callback(os.close, reader)
         printed, stdin, plan = (held.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         with os.fdopen(writer, "wb"):
-            _write(stdin, to_json({**(order or {}), "events": writer}).encode("utf-8"))
-            _write(plan, sandbox.plan(argv, view, writer))
+            stdin.write(to_json({**(order or {}), "events": writer}).encode("utf-8"))
+            plan.write(sandbox.plan(argv, view, writer))
+            for file in (stdin, plan):
+                file.seek(0)
+            limits = _LIMITS.format(memory_mb << 10)
             child = subprocess.Popen(
-                [*_limited(limits or {}), *sandbox.command(argv, view, plan.fileno())],
+                ["/bin/sh", "-c", limits, "sh", *sandbox.command(argv, view, plan.fileno())],
                 stdin=stdin,
                 stdout=printed,
                 stderr=printed,
@@ -96,49 +94,21 @@ def run_process(
                 env={"PATH": os.environ.get("PATH", os.defpath)},
             )
         try:
-            _listen(child, reader, view.copy, deadlines, result)
+            _listen(child, reader, view, deadlines, result)
         finally:
             _end(child, sandbox)
         # bubblewrap, and our own program, report a signal as shells do.
         status = child.returncode
         result.status = 128 - status if status > 128 else status
         printed.seek(max(0, printed.seek(0, os.SEEK_END) - _MOST_PRINTED))
-        result.output = printed.read().decode("utf-8", "replace")
-    result.seconds = time.monotonic() - started
+        result.output = view.own_paths(printed.read()).decode("utf-8", "replace")
     return result
-
-
-def _write(file: BinaryIO, content: bytes) -> None:
-    file.write(content)
-    file.seek(0)
-
-
-def _limited(limits: Mapping[str, int]) -> list[str]:
-    """Return the beginning of a command whose limits are lowered, as far as they are not lower."""
-    steps: list[str] = []
-    for name, value in limits.items():
-        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
-        option, unit = _ULIMIT[name]
-        lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        steps.append(f"ulimit -{option} {lower // unit}")
-    return ["/bin/sh", "-c", " && ".join([*steps, 'exec "$@"']), "sh"]
-
-
-def hear_of_ends() -> None:
-    """Have the system tell how our processes end.
-
-    Who ignores SIGCHLD, as some that start programs do and pass on, is told nothing of it: each
-    process seems to have ended well.
-    """
-    is_main = threading.current_thread() is threading.main_thread()
-    if is_main and signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def _listen(
     child: subprocess.Popen[bytes],
     reader: int,
-    folder: str,
+    view: View,
     deadlines: Deadlines,
     result: ProcessResult,
 ) -> None:
@@ -146,9 +116,9 @@ def _listen(
 
     Only its own end counts: what it left running may hold the other end of the pipe.
     """
-    begun = silent_from = time.monotonic()
+    begun = heard = time.monotonic()
     silence = deadlines.start
-    least_free = min(_LEAST_FREE, _free(folder) // 4)
+    least_free = min(_LEAST_FREE, _free(view) // 4)
     pending, reported = b"", 0
     ended = os.pidfd_open(child.pid)
     sources = [reader, ended]
@@ -158,32 +128,27 @@ def _listen(
             now = time.monotonic()
             data = os.read(reader, 1 << 18) if reader in ready else b""
             if data:
-                reported += len(data)
+                heard, reported = now, reported + len(data)
                 *lines, pending = (pending + data).split(b"\n")
-                for event in map(read_event, lines):
+                for event in map(read_event, map(view.own_paths, lines)):
                     result.events.append(event)
-                    silence = _silence(event, silence, deadlines)
-                silent_from = now
+                    if event.event in ("begin", "statement"):
+                        silence = deadlines.each
+                    elif event.event == "finish":
+                        silence = _ENDING
             elif ended in ready:
                 return
             elif reader in ready:  # all ends are closed, and the process is not over yet
                 sources.remove(reader)
                 silence = min(silence, _ENDING)
             result.is_overdue = now > begun + deadlines.total
-            result.timed_out = result.is_overdue or now > silent_from + silence
-            result.disk_full = _free(folder) < least_free
+            result.timed_out = result.is_overdue or now > heard + silence
+            result.disk_full = _free(view) < least_free
             result.flooded = reported > _MOST_REPORTED or len(result.events) > _MOST_EVENTS
 
 
-def _silence(event: Event, silence: float, deadlines: Deadlines) -> float:
-    """Return how long a process may be silent after an event."""
-    if event.event in ("begin", "statement"):
-        return deadlines.each
-    return _ENDING if event.event == "finish" else silence
-
-
-def _free(folder: str) -> int:
-    seen = os.statvfs(folder)
+def _free(view: View) -> int:
+    seen = os.statvfs(view.copy)
     return seen.f_bavail * seen.f_frsize
 
 

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
@@ -16,10 +16,9 @@ from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.placing import Test, place_tests
 from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
 from pytest_brt.sandbox.results import Reading
-from pytest_brt.sandbox.sandbox import Sandbox, View
-from pytest_brt.sandbox.shown import python_folders
-from pytest_brt.sandbox.view import PathMap, make_view
-from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk
+from pytest_brt.sandbox.sandbox import INSIDE, Sandbox
+from pytest_brt.sandbox.view import View, make_view
+from pytest_brt.sandbox.workspace import HeldFolder, NoRoom, name_full_disk, private_copy
 from pytest_brt.types import Cause, FileChange, TestRun, Verdict
 from pytest_brt.types.cause import CauseCode
 from pytest_brt.types.subject import Subject
@@ -28,8 +27,6 @@ from pytest_brt.types.subject import Subject
 _MOST_PROCESSES = 200
 #: Processes and threads of one test.
 _MOST_TASKS = 256
-#: pytest's exit status for what it cannot do as it was asked.
-_USAGE_ERROR = 4
 #: What may come of a lack of what all runs share.
 _SHORT = (CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW, CauseCode.SHORT, CauseCode.DISK_FULL)
 #: The verdict of several items that count as one: the first of these that occurs.
@@ -50,14 +47,16 @@ class Runner:
     ) -> None:
         """Start nothing yet; at most as many as `jobs` trees are run at a time."""
         self.subject = subject
-        self.sandbox = sandbox.for_folders(python_folders(subject.python, subject.root))
+        self.sandbox = sandbox.for_python(subject.python, subject.root)
         self.limits = limits
         self._jobs = jobs
         #: Who holds one may run a tree.
         self.turns = BoundedSemaphore(jobs)
         self._alone = Lock()
         with name_full_disk():
-            self.scratch = Scratch(self.sandbox.user)
+            self.scratch = HeldFolder()
+        #: What Python compiled of the unpatched project: see `Workspace.keep_bytecode`.
+        self.bytecode = self.scratch.path / "bytecode"
 
     def close(self) -> None:
         """Remove what was written."""
@@ -134,26 +133,31 @@ class Runner:
         Raises:
             NoRoom: the disk is full.
         """
-        with name_full_disk(), self.scratch.workspace(Path(self.subject.root)) as copy:
+        root, sandbox = Path(self.subject.root), self.sandbox
+        with name_full_disk(), private_copy(root, self.scratch.path, self.bytecode) as copy:
             copy.write(changes)
-            view = make_view(
-                self.subject, self.sandbox, self.scratch, copy, seed=seed, compiles=compiles
-            )
+            if sandbox.user is not None:
+                copy.give(sandbox.user)
+            env = {"PYTHONHASHSEED": str(seed)}
+            if not compiles:
+                env["PYTHONDONTWRITEBYTECODE"] = "1"
+            own_root = sandbox.has_own_root
+            view = make_view(self.subject, copy, sandbox.shown, own_root=own_root, **env)
             result = run_process(
-                self.sandbox,
-                [self.subject.python, f"{view.tools_inside}/start.py", name],
+                sandbox,
+                [self.subject.python, f"{INSIDE}/start.py", name],
                 view,
                 deadlines,
                 order={
                     **order,
                     "folder": view.tree,
                     "packages": self.subject.packages,
-                    "processes": most_tasks(self.sandbox),
+                    "processes": _most_tasks(sandbox),
                 },
-                limits=self.limits.of_processes,
+                memory_mb=self.limits.memory_mb,
             )
             if compiles:
-                copy.keep_bytecode(self.scratch.bytecode)
+                copy.keep_bytecode(self.bytecode)
         return result, view
 
 
@@ -183,7 +187,11 @@ class _Tree:
         return runs
 
     def _run_group(self, tests: Sequence[Test], last: float) -> _Runs:
-        """Run tests that lie in one copy, in a new process after each that died."""
+        """Run tests that lie in one copy, in a new process after each that died.
+
+        A file that ends the process, or a conftest that cannot be imported, ends all of them: then
+        it is halved until it is known which.
+        """
         done: dict[str, TestRun] = {}
         for _ in range(_MOST_PROCESSES):
             reading = self._run_process(tests, done, last)
@@ -192,10 +200,12 @@ class _Tree:
             left = [node for node in reading.collected or () if node not in done]
             if not (runs and left) or time.monotonic() >= last:
                 break
-        if not done and reading.collected is None and time.monotonic() < last:
-            half, rest = _halves(tests, is_known=reading.result.status == _USAGE_ERROR)
-            if rest:
-                return self._run_group(half, last) | self._run_group(rest, last)
+        paths = [*dict.fromkeys(test.path for test in tests)]
+        if not done and reading.collected is None and time.monotonic() < last and len(paths) > 1:
+            first = paths[: len(paths) // 2]
+            half = self._run_group([test for test in tests if test.path in first], last)
+            rest = [test for test in tests if test.path not in first]
+            return half | self._run_group(rest, last)
         return {test.id: _runs_of(test, done, left, reading) for test in tests}
 
     def _run_process(
@@ -209,15 +219,9 @@ class _Tree:
         brought = [test.path for test in tests if test.source is not None]
         # Elsewhere than in a root of its own, each copy has another path, and bytecode names it.
         compiles = runner.sandbox.has_own_root and not (brought or self.changes)
-        compiles = compiles and not runner.scratch.bytecode.exists()
-        files: dict[str, list[str]] = {test.path: [] for test in tests}
+        files: dict[str, list[str]] = {}
         for test in tests:
-            files[test.path] += test.names or ("",)
-        deadlines = Deadlines(
-            start=max(runner.limits.start_seconds, self.each),
-            each=self.each,
-            total=max(1.0, last - time.monotonic()),
-        )
+            files.setdefault(test.path, []).extend(test.names)
         order = {
             **self.order,
             "options": runner.subject.pytest_args,
@@ -227,30 +231,19 @@ class _Tree:
             "isolated": brought,
             "changed": changed,
         }
-        own = [file for test in tests for file in test.files.values()]
         result, view = runner.run_script(
             "plugin",
-            deadlines,
+            Deadlines(
+                start=max(runner.limits.start_seconds, self.each),
+                each=self.each,
+                total=max(1.0, last - time.monotonic()),
+            ),
             order,
-            (*self.changes, *own),
+            (*self.changes, *(file for test in tests for file in test.files)),
             seed=self.hash_seed,
-            compiles=compiles,
+            compiles=compiles and not runner.bytecode.exists(),
         )
-        return Reading(
-            result=result, paths=PathMap(view=view), seconds=self.each, is_patched=bool(changed)
-        )
-
-
-def _halves(tests: Sequence[Test], *, is_known: bool) -> tuple[list[Test], list[Test]]:
-    """Return tests in two parts, of which one may be well; the second is empty where none can be.
-
-    A file that ends the process, or a conftest that cannot be imported, ends all of them: that is
-    known of those in one folder.
-    """
-    paths = [*dict.fromkeys(test.path for test in tests)]
-    folders = {path.rpartition("/")[0] for path in paths}
-    half = paths if is_known and len(folders) == 1 else paths[: (len(paths) + 1) // 2]
-    return [t for t in tests if t.path in half], [t for t in tests if t.path not in half]
+        return Reading(result=result, view=view, seconds=self.each, is_patched=bool(changed))
 
 
 def _runs_of(
@@ -282,18 +275,13 @@ def most_severe(runs: Sequence[TestRun]) -> TestRun:
     )
 
 
-def most_tasks(sandbox: Sandbox) -> int:
+def _most_tasks(sandbox: Sandbox) -> int:
     """Return how many processes and threads a test may have.
 
     Where its user has no namespace of its own, the kernel counts those of that user everywhere
-    (setrlimit(2)), so these come on top.
+    (setrlimit(2)), so all that there are come on top.
     """
     if sandbox.has_own_root and sandbox.user is None:
         return _MOST_TASKS
-    user = os.getuid() if sandbox.user is None else sandbox.user
-    running = 0
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it ended meanwhile
-            if folder.stat().st_uid == user:
-                running += sum(1 for _ in (folder / "task").iterdir())
-    return running + _MOST_TASKS
+    running = Path("/proc/loadavg").read_text("ascii").split()[3]
+    return _MOST_TASKS + int(running.partition("/")[2])

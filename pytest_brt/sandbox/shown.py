@@ -11,6 +11,7 @@ import pwd
 import stat
 import sys
 from collections.abc import Iterator
+from glob import escape, glob
 from pathlib import Path
 
 from pytest_brt.bounded import is_file
@@ -42,8 +43,9 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
     for number in range(_MOST_LINKS):
         named = os.path.dirname(os.path.dirname(hop))
         real = os.path.realpath(named)
+        holds_python = glob(f"{escape(real)}/lib*/python3*/os.py") and not shows_too_much(real)
         is_chosen = number == 0 and is_file(Path(real, "pyvenv.cfg"))
-        if not is_below(real, root) and (is_chosen or _holds_python(real)):
+        if not is_below(real, root) and (is_chosen or holds_python):
             # A link in the project is in its copy too, and leads to where the folder is.
             yield real, real if is_below(named, root) else named
         if not os.path.islink(hop):
@@ -56,8 +58,8 @@ def python_folders(python: str, root: str) -> Iterator[str]:
     """Yield the folders that an interpreter and its packages are in, the project's own too."""
     top = os.path.dirname(os.path.dirname(os.path.abspath(python)))
     for folder in (top, *(real for real, _ in interpreter_folders(python, root))):
-        packages = map(str, Path(folder).glob("lib*/python3*/site-packages/*/"))
-        yield from filter(os.path.isdir, (folder, f"{folder}/bin", *packages))
+        yield folder
+        yield from glob(f"{escape(folder)}/lib*/python3*/site-packages/*/")
 
 
 def is_private(folder: str) -> bool:
@@ -94,13 +96,12 @@ def check_folder(named: str) -> str:
 
 def shows_too_much(folder: str) -> bool:
     """Return whether a folder is, or holds, the user's home or what a sandbox has of its own."""
-    homes = [os.path.expanduser("~")]
     # With sudo, HOME is root's, and the files are those of who called it.
     users = (str(os.getuid()), os.environ.get("SUDO_UID"))
-    homes += [entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users]
-    private = [os.path.realpath(home) for home in homes if os.path.isdir(home)]
+    homes = [entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users]
+    private = filter(os.path.isdir, (os.path.expanduser("~"), *homes))
     real = os.path.realpath(folder)
-    return any(is_below(path, real) for path in (*private, *_OWN))
+    return any(is_below(path, real) for path in (*map(os.path.realpath, private), *_OWN))
 
 
 def find_outside(name: str, value: str, root: Path) -> str:
@@ -114,12 +115,3 @@ def find_outside(name: str, value: str, root: Path) -> str:
 def is_below(path: str, folder: str) -> bool:
     """Return whether a path is that of a folder, or of something in it."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def _holds_python(folder: str) -> bool:
-    """Return whether Python is installed to a folder, which is no home that was its target."""
-    try:
-        installed = any(Path(folder).glob("lib*/python3*/os.py"))
-    except OSError:
-        return False
-    return installed and not shows_too_much(folder)

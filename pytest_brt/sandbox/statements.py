@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.sandbox.events import StatementResult
-from pytest_brt.sandbox.process import Deadlines, ProcessResult
+from pytest_brt.sandbox.process import Deadlines
 from pytest_brt.sandbox.results import status_words
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.view import PathMap
 from pytest_brt.types import FileChange
 
 #: Seconds for starting Python and importing the project, at least.
@@ -61,42 +60,29 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
     each = max(runner.limits.seconds * script.statement_share, _EACH)
     total = max(runner.limits.seconds, each)
     deadlines = Deadlines(start=_START, each=each, total=_START + total)
-    order: dict[str, object] = {
+    order = {
         "statements": script.statements,
         "calls_from": script.calls_from,
         "warnings": subject.warnings,
     }
     with runner.turns:
         result, view = runner.run_script("statements", deadlines, order, script.changes)
-    if not result.first("start"):
-        output = result.output.strip().splitlines() or [status_words(result.status)]
+    ended = status_words(result.status)
+    if not result.events:
+        output = result.output.strip().splitlines() or [ended]
         raise SandboxProblem(f"{subject.python!r} does not start in the sandbox: {output[-1]}")
-    return _read(script, result, PathMap(view=view), each)
-
-
-def _read(script: Script, result: ProcessResult, paths: PathMap, each: float) -> ScriptResult:
-    evaluable = {event.index for event in result.events if event.event == "evaluable"}
-    observed: list[StatementResult] = []
-    for event in result.events:
-        if (seen := event.observed) is None:
-            continue
-        value = seen.value and replace(
-            seen.value,
-            repr=paths.text(seen.value.repr),
-            text=paths.text(seen.value.text),
-            evaluable=seen.index in evaluable,
-        )
-        raised = paths.raised(event.raised) if event.raised else None
-        stdout, stderr = paths.text(seen.stdout), paths.text(seen.stderr)
-        told = replace(seen, value=value, raised=raised, stdout=stdout, stderr=stderr)
-        observed.append(told)
+    observed = tuple(
+        replace(event.observed, raised=view.raised(event.raised) if event.raised else None)
+        for event in result.events
+        if event.observed
+    )
+    if result.timed_out:
+        ended = f"timed out after {each:g} s"
     is_whole = len(observed) >= len(script.statements)
-    late = f"timed out after {each:g} s"
-    ended = late if result.timed_out else status_words(result.status)
     finish = result.first("finish")
-    called = ((paths.relative(path), line) for path, line in finish.called) if finish else ()
+    called = ((view.relative(path), line) for path, line in (finish.called if finish else ()))
     return ScriptResult(
-        observed=tuple(observed),
+        observed=observed,
         ended="" if is_whole else ended,
         timed_out=result.timed_out and not is_whole,
         called=frozenset((path, line) for path, line in called if path is not None),

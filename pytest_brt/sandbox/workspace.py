@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -26,7 +25,6 @@ EXCLUDED = frozenset(
         "node_modules", ".idea", ".vscode",
     }
 )  # fmt: skip
-_INSIDE = Path(__file__).with_name("inside")
 #: Removes a folder when nobody holds the other end of its input any more.
 _CLEANER = (
     "trap '' INT TERM HUP; read -r _; "
@@ -80,105 +78,65 @@ class HeldFolder:
         self._cleaner.communicate()
 
 
-class Scratch(HeldFolder):
-    """The folder for what is run."""
-
-    def __init__(self, user: int | None = None) -> None:
-        """Make the folder; `user` is who runs there, if not we."""
-        super().__init__()
-        self.user = user
-        if user is not None:
-            _let_enter(self.path, user)
-        #: What Python compiled of the unpatched project: see `Workspace.keep_bytecode`.
-        self.bytecode = self.path / "bytecode"
-        #: Our scripts, where everybody can read them: our own folder may lie in a private one.
-        self.tools = self.path / "inside"
-        shutil.copytree(_INSIDE, self.tools, ignore=shutil.ignore_patterns("__pycache__"))
-        _let_read(self.tools)
-
-    @contextmanager
-    def workspace(self, root: Path) -> Iterator[Workspace]:
-        """Give a private copy of the project, and remove it."""
-        folder = Path(tempfile.mkdtemp(dir=self.path))
-        try:
-            workspace = Workspace(root, folder, self.user)
-            if self.bytecode.exists():
-                shutil.copytree(self.bytecode, workspace.copy, dirs_exist_ok=True)
-            yield workspace
-        finally:
-            remove_tree(folder)
-
-
 class Workspace:
-    """A private copy of a project, and folders beside it."""
+    """A private copy of a project, and a folder beside it."""
 
-    def __init__(self, root: Path, folder: Path, user: int | None) -> None:
+    def __init__(self, root: Path, folder: Path) -> None:
         """Copy the project without what tools keep; pipes and the like are no part of it."""
-        self.user = user
         self.copy = folder / "tree"
         #: For what is written elsewhere, where processes have no /tmp of their own.
         self.temporary = folder / "tmp"
+        self.temporary.mkdir()
         #: Virtual environments of the project, which are not copied.
         self.environments: list[str] = []
-        if user is not None:
-            _let_enter(folder, user)
-        for path in (self.copy, self.temporary):
-            path.mkdir()
-            self._own(path)
-        self._copy(root, self.copy)
+        try:
+            shutil.copytree(
+                root, self.copy, symlinks=True, ignore=self._left_out, copy_function=_copy_file
+            )
+        except shutil.Error as error:
+            # What we may not read is no part of it.
+            reasons = [str(why) for _, _, why in error.args[0]]
+            if others := [why for why in reasons if os.strerror(errno.EACCES) not in why]:
+                raise NoRoom(f"no private copy of the project can be made: {others[0]}") from error
+        self.copy.chmod(0o755)
+        for path in self.environments:
+            (self.copy / os.path.relpath(path, root)).mkdir(parents=True)
 
-    def _copy(self, source: Path, target: Path) -> None:
-        with os.scandir(source) as entries:
-            for entry in entries:
-                place = target / entry.name
-                with suppress(PermissionError):  # what we may not read is no part of it
-                    if entry.is_symlink():
-                        place.symlink_to(os.readlink(entry.path))
-                    elif entry.is_dir():
-                        self._copy_folder(Path(entry.path), place)
-                    elif entry.is_file():
-                        shutil.copy2(entry.path, place)
-                    self._own(place)
-
-    def _copy_folder(self, source: Path, target: Path) -> None:
-        if source.name in EXCLUDED:
+    def _left_out(self, folder: str, names: Sequence[str]) -> set[str]:
+        """Return what of a folder is not copied; links are, whatever they lead to."""
+        left_out: set[str] = set()
+        for name in names:
+            path = Path(folder, name)
+            if path.is_symlink() or (path.is_file() and name not in EXCLUDED):
+                continue
             # What tox and nox keep are environments, and we may run in one of them.
-            for folder in filter(is_environment, source.iterdir()):
-                self._show_environment(folder, target / folder.name)
-        elif is_environment(source):
-            self._show_environment(source, target)
-        else:
-            self._copy_contents(source, target)
+            inner = [*path.glob("*")] if name in EXCLUDED else []
+            found = [str(place) for place in (path, *inner) if is_environment(place)]
+            self.environments += [place for place in found if not os.path.islink(place)]
+            if found or name in EXCLUDED or not path.is_dir():
+                left_out.add(name)
+        return left_out
 
-    def _show_environment(self, folder: Path, place: Path) -> None:
-        place.mkdir(parents=True)
-        self.environments.append(str(folder))
-
-    def _copy_contents(self, source: Path, target: Path) -> None:
-        target.mkdir()
-        self._copy(source, target)
-        target.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IRWXU)
-
-    def _own(self, path: Path) -> None:
-        if self.user is not None and os.path.lexists(path):
-            os.chown(path, self.user, self.user, follow_symlinks=False)
-
-    def keep_bytecode(self, folder: Path) -> None:
+    def keep_bytecode(self, kept: Path) -> None:
         """Keep what was compiled here for other copies: compiling costs more than many suites.
 
         What ran here is to be the unpatched project with its own tests alone: others could leave
         something else than what was compiled.
         """
-        kept = Path(tempfile.mkdtemp(dir=folder.parent))
-        top = os.path.realpath(self.copy)
-        for compiled in self.copy.rglob("__pycache__/*.pyc"):
-            if is_below(os.path.realpath(compiled), top):  # what ran may have left links
-                place = kept / compiled.relative_to(self.copy)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(compiled, place)
-        _let_read(kept)
+        folder = Path(tempfile.mkdtemp(dir=kept.parent))
+        for compiled in self.copy.rglob("__pycache__"):
+            if not compiled.is_symlink():  # what it leads to is not ours
+                shutil.copytree(compiled, folder / compiled.relative_to(self.copy), symlinks=True)
         with suppress(OSError):  # another run has kept it meanwhile
-            kept.rename(folder)
+            folder.rename(kept)
+
+    def give(self, user: int) -> None:
+        """Give the copy to a user, who may enter the folders that it is in."""
+        for folder in (self.copy.parent, self.copy.parent.parent):
+            os.chown(folder, -1, user)
+            folder.chmod(0o710)
+        owned = (str(self.copy), str(self.temporary))
+        subprocess.run(["chown", "-hR", f"{user}:{user}", *owned], check=True)
 
     def write(self, changes: Iterable[FileChange]) -> None:
         """Make changes of the copy, in which nothing has run yet.
@@ -187,52 +145,50 @@ class Workspace:
             UnsafeChange: a path leads out of the copy.
         """
         for change in changes:
-            self._write(change)
+            place = Path(os.path.normpath(self.copy / change.path))
+            if not is_below(os.path.realpath(place.parent), str(self.copy)) or place == self.copy:
+                raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
+            _write(place, change)
+            if change.content is None:
+                _remove_empty(place.parent, self.copy)
 
-    def _write(self, change: FileChange) -> None:
-        top = self.copy
-        place = Path(os.path.normpath(top / change.path))
-        if not is_below(os.path.realpath(place.parent), str(top)) or place == top:
-            raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
-        before = place.lstat() if os.path.lexists(place) else None
-        cache = place.parent / "__pycache__"
-        for stale in cache.glob(f"{place.stem}.*"):
-            if not cache.is_symlink():  # what it leads to is not ours
-                stale.unlink()
-        if before is not None and not stat.S_ISDIR(before.st_mode):
-            place.unlink()
-        if change.content is None:
-            _remove_empty(place.parent, top)
-            return
-        missing = [folder for folder in place.parents if not folder.exists()]
+
+def _write(place: Path, change: FileChange) -> None:
+    """Write or remove a file, and with it what was compiled of it."""
+    cache = place.parent / "__pycache__"
+    for stale in cache.glob(f"{place.stem}.*"):
+        if not cache.is_symlink():  # what it leads to is not ours
+            stale.unlink()
+    before = place.lstat().st_mtime_ns if os.path.lexists(place) else 0
+    if before and (place.is_symlink() or not place.is_dir()):
+        place.unlink()
+    if change.content is not None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(change.content)
         place.chmod(0o755 if change.executable else 0o644)
         # Bytecode would be taken for valid where size and second of a change agree.
-        later = max(time.time_ns(), (before.st_mtime_ns if before else 0) + 2_000_000_000)
+        later = max(time.time_ns(), before + 2_000_000_000)
         os.utime(place, ns=(later, later))
-        for path in (place, *missing):
-            self._own(path)
 
 
-def remove_tree(folder: Path) -> None:
-    """Remove a folder with all in it, whatever permissions it was given."""
+@contextmanager
+def private_copy(root: Path, parent: Path, compiled: Path) -> Iterator[Workspace]:
+    """Give a private copy of the project with what was compiled of it, and remove it."""
+    folder = Path(tempfile.mkdtemp(dir=parent))
     try:
-        shutil.rmtree(folder)
-    except OSError:
+        workspace = Workspace(root, folder)
+        if compiled.exists():
+            shutil.copytree(compiled, workspace.copy, symlinks=True, dirs_exist_ok=True)
+        yield workspace
+    finally:
+        # Whatever permissions was given to what is in it.
         subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False, capture_output=True)
         shutil.rmtree(folder)
 
 
-def _let_enter(folder: Path, user: int) -> None:
-    """Let the group of a user enter a folder, whose names it cannot list."""
-    os.chown(folder, -1, user)
-    folder.chmod(0o710)
-
-
-def _let_read(folder: Path) -> None:
-    for path in (folder, *folder.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
+def _copy_file(source: str, target: str) -> None:
+    with suppress(PermissionError), name_full_disk():
+        shutil.copy2(source, target)
 
 
 def _remove_empty(folder: Path, top: Path) -> None:

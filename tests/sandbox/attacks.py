@@ -115,8 +115,8 @@ ATTACKS = {
         "def tell(event, **more):\n"
         "    more.update(event=event, pid=os.getpid(), node=node)\n"
         "    os.write(pipes[0], json.dumps(more).encode() + b'\\n')\n"
-        "for when in ('call', 'teardown'): tell('phase', when=when, outcome='passed')\n"
-        "tell('end', code=0)\nos.execv('/bin/true', ['true'])",
+        "phases = [{'when': w, 'outcome': 'passed'} for w in ('setup', 'call', 'teardown')]\n"
+        "tell('end', phases=phases)\nos.execv('/bin/true', ['true'])",
         PASS,
     ),
     # Files.

@@ -7,21 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.errors import UnsafeChange
-from pytest_brt.sandbox.workspace import Scratch, Workspace
+from pytest_brt.sandbox.workspace import Workspace, private_copy
 from pytest_brt.types import FileChange
-
-
-@pytest.fixture
-def scratch() -> Iterator[Scratch]:
-    with closing(Scratch()) as scratch:
-        yield scratch
 
 
 @pytest.fixture
@@ -37,12 +30,16 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
+def copy_of(root: Path, folder: Path) -> AbstractContextManager[Workspace]:
+    return private_copy(root, folder, folder / "bytecode")
+
+
 def names(workspace: Workspace) -> set[str]:
     return {path.relative_to(workspace.copy).as_posix() for path in workspace.copy.rglob("*")}
 
 
-def test_caches_environments_and_pipes_are_not_copied(scratch: Scratch, root: Path) -> None:
-    with scratch.workspace(root) as workspace:
+def test_caches_environments_and_pipes_are_not_copied(tmp_path: Path, root: Path) -> None:
+    with copy_of(root, tmp_path) as workspace:
         copied = {"pkg", "pkg/core.py", ".venv", ".tox", ".tox/py", "link", "away"}
         assert names(workspace) == copied
         assert set(workspace.environments) == {str(root / ".venv"), str(root / ".tox/py")}
@@ -50,11 +47,11 @@ def test_caches_environments_and_pipes_are_not_copied(scratch: Scratch, root: Pa
     assert not workspace.copy.exists()
 
 
-def test_a_change_drops_bytecode_and_is_later_than_the_file(scratch: Scratch, root: Path) -> None:
+def test_a_change_drops_bytecode_and_is_later_than_the_file(tmp_path: Path, root: Path) -> None:
     cached = root / "pkg/__pycache__/core.cpython-311.pyc"
     cached.parent.mkdir()
     cached.touch()
-    with scratch.workspace(root) as workspace:
+    with copy_of(root, tmp_path) as workspace:
         workspace.write([FileChange(path="pkg/core.py", content=b"x = 2\n", executable=True)])
         changed = workspace.copy / "pkg/core.py"
         assert changed.read_bytes() == b"x = 2\n"
@@ -66,30 +63,30 @@ def test_a_change_drops_bytecode_and_is_later_than_the_file(scratch: Scratch, ro
     assert (root / "pkg/core.py").read_bytes() == b"x = 1\n"
 
 
-def test_a_link_is_replaced_and_not_followed(scratch: Scratch, root: Path) -> None:
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path, root: Path) -> None:
     before = Path("/etc/passwd").read_bytes()
-    with scratch.workspace(root) as workspace:
+    with copy_of(root, tmp_path) as workspace:
         workspace.write([FileChange(path="away", content=b"x")])
         assert (workspace.copy / "away").read_bytes() == b"x"
     assert Path("/etc/passwd").read_bytes() == before
 
 
 @pytest.mark.parametrize("path", ["link/x.py", "../x.py", "/etc/x", "."])
-def test_a_change_that_leads_out_is_refused(scratch: Scratch, root: Path, path: str) -> None:
-    with scratch.workspace(root) as workspace, pytest.raises(UnsafeChange):
+def test_a_change_that_leads_out_is_refused(tmp_path: Path, root: Path, path: str) -> None:
+    with copy_of(root, tmp_path) as workspace, pytest.raises(UnsafeChange):
         workspace.write([FileChange(path=path, content=b"")])
 
 
-def test_a_copy_that_was_locked_is_removed_all_the_same(scratch: Scratch, root: Path) -> None:
-    with scratch.workspace(root) as workspace:
+def test_a_copy_that_was_locked_is_removed_all_the_same(tmp_path: Path, root: Path) -> None:
+    with copy_of(root, tmp_path) as workspace:
         (workspace.copy / "pkg").chmod(0)
     assert not workspace.copy.exists()
 
 
 def test_the_folder_goes_when_its_process_is_killed() -> None:
     code = (
-        "import time; from pytest_brt.sandbox.workspace import Scratch;"
-        " print(Scratch().path, flush=True); time.sleep(60)"
+        "import time; from pytest_brt.sandbox.workspace import HeldFolder;"
+        " print(HeldFolder().path, flush=True); time.sleep(60)"
     )
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None

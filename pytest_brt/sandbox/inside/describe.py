@@ -6,22 +6,24 @@ import reprlib
 import sys
 from traceback import walk_tb
 
+start = sys.modules["_brt_start"]
+
 MESSAGE_LIMIT = 4000
-FRAME_LIMIT = 60
+FRAME_LIMIT = 30
 VALUE_LIMIT = 60
 VALUES = 6
 
 #: What an operating system says no with when it is the sandbox that forbids.
 DENIED = frozenset(
-    ("EROFS", "EACCES", "EPERM", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EFBIG", "ENOSPC")
-    + ("EDQUOT", "ENOMEM", "EAGAIN", "EMFILE", "ENFILE", "ETOOMANYREFS")
+    "EROFS EACCES EPERM ENETUNREACH ENETDOWN EADDRNOTAVAIL EFBIG ENOSPC EDQUOT ENOMEM EAGAIN"
+    " EMFILE ENFILE ETOOMANYREFS".split()
 )
 #: How glibc and musl say that a shared library is not found.
 NO_LIBRARY = ("cannot open shared object file", "Error loading shared library")
 #: How Python speaks of what a name or a call does not fit.
 NAMED = re.compile(
-    r"(?:partially initialized )?module '(?P<module>[\w.]+)'"
-    r"|(?:type object )?'(\w+)'|([\w.]+)\(\)|Can't instantiate.* (\w+)"
+    r"(?:partially initialized )?module '(?P<module>\w+)[\w.]*'"
+    r"|(?:type object )?'(\w+)'|(\w+)[\w.]*\(\)|Can't instantiate.* (\w+)"
 )
 
 
@@ -32,24 +34,25 @@ def type_name(kind):
     return str(name) if module in ("builtins", "__main__", "") else "%s.%s" % (module, name)
 
 
-def text_of(value, convert, limit):
-    """Return `convert(value)` cut at `limit` characters; what went wrong if it raises."""
+def message_of(error):
+    """Return the message of an exception; what went wrong if that raises."""
     try:
-        return convert(value)[:limit]
-    except Exception as error:
-        raised = "recursion" if isinstance(error, RecursionError) else type(error).__name__
-        return "<%s of %s object: %s>" % (convert.__name__, type(value).__name__, raised)
+        return str(error)[:MESSAGE_LIMIT]
+    except Exception as raised:
+        kind = "recursion" if isinstance(raised, RecursionError) else type(raised).__name__
+        return "<str of %s object: %s>" % (type(error).__name__, kind)
 
 
 def denial_of(error):
     """Return the name of the limit that an exception, or what it came from, speaks of, or ""."""
     for _ in range(20):
+        message = message_of(error)
         if isinstance(error, MemoryError) or type(error).__name__ == "gaierror":
             return type(error).__name__
-        if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        if isinstance(error, RuntimeError) and "can't start new thread" in message:
             return "EAGAIN"
         if isinstance(error, (ImportError, OSError)):
-            if any(words in text_of(error, str, MESSAGE_LIMIT) for words in NO_LIBRARY):
+            if any(words in message for words in NO_LIBRARY):
                 return "ELIBACC"
             name = errno.errorcode.get(getattr(error, "errno", None))
             if name in DENIED:
@@ -67,22 +70,21 @@ def belongs(module, packages):
 def is_about_project(error, packages):
     """Return whether a TypeError or AttributeError speaks of a name of the project."""
     owner = getattr(error, "obj", None)
-    if isinstance(owner, type(sys)):
-        return belongs(owner.__name__, packages)
     if owner is not None:
         kind = owner if isinstance(owner, type) else type(owner)
-        return belongs(getattr(kind, "__module__", None), packages)
-    named = NAMED.match(text_of(error, str, MESSAGE_LIMIT))
-    if not named:
-        return False
-    if named.group("module"):
-        return belongs(named.group("module"), packages)
-    wanted = next(filter(None, named.groups())).split(".")[0]
-    modules = [module for name, module in list(sys.modules.items()) if belongs(name, packages)]
-    spaces = [dict(getattr(module, "__dict__", {})) for module in modules]
-    kinds = [kind for space in spaces for kind in space.values() if isinstance(kind, type)]
-    values = [space.get(wanted) for space in spaces] + [k for k in kinds if wanted in vars(k)]
-    return any(belongs(getattr(value, "__module__", None), packages) for value in values)
+        name = owner.__name__ if isinstance(owner, type(sys)) else kind.__module__
+        return belongs(name, packages)
+    named = NAMED.match(message_of(error))
+    if not named or named.group("module"):
+        return bool(named) and named.group("module") in packages
+    wanted = named.group(named.lastindex)
+    for name, module in list(sys.modules.items()):
+        for value in list(vars(module).values()) if belongs(name, packages) else ():
+            is_own = belongs(getattr(value, "__module__", None), packages)
+            names = (getattr(value, "__name__", None), *getattr(value, "__dict__", ()))
+            if is_own and wanted in names:
+                return True
+    return False
 
 
 class Plain(reprlib.Repr):
@@ -108,27 +110,28 @@ def values_of(frames, packages):
     return []
 
 
-def describe(error, packages, skip=()):
-    """Return an exception as plain data; frames in files named in `skip` are left out."""
-    every = walk_tb(error.__traceback__)
-    levels = [(frame, line) for frame, line in every if frame.f_code.co_filename not in skip]
-    values = values_of([frame for frame, _ in levels], packages)
+def describe(error, packages):
+    """Return an exception as plain data; frames of our own files are left out."""
+    levels = [
+        (frame, line)
+        for frame, line in walk_tb(error.__traceback__)
+        if not frame.f_code.co_filename.startswith(start.HERE)
+    ]
     frames = [[f.f_code.co_filename, line, f.f_code.co_name] for f, line in levels]
-    if len(frames) > FRAME_LIMIT:  # the middle is cut out
-        frames = frames[: FRAME_LIMIT // 2] + frames[-FRAME_LIMIT // 2 :]
     if isinstance(error, SyntaxError) and error.filename:
         frames.append([str(error.filename), error.lineno or 0, "<module>"])
-        values = []
-    message = text_of(error, str, MESSAGE_LIMIT)
+        levels = []
+    message = message_of(error)
     if type(error).__name__ == "FixtureLookupError":  # pytest's own says it elsewhere
         message = "fixture %r not found" % getattr(error, "argname", "")
     is_misuse = isinstance(error, (TypeError, AttributeError))
     return {
         "type": type_name(type(error)),
         "message": message,
-        "bases": [type_name(kind) for kind in type(error).__mro__[1:] if kind is not object],
-        "frames": frames,
-        "values": values,
+        "bases": [type_name(kind) for kind in type(error).__mro__[1:-1]],
+        # The middle is cut out.
+        "frames": frames[:FRAME_LIMIT] + frames[FRAME_LIMIT:][-FRAME_LIMIT:],
+        "values": values_of([frame for frame, _ in levels], packages),
         "denied": denial_of(error),
         "about_project": is_misuse and is_about_project(error, packages),
     }

@@ -8,13 +8,6 @@ from importlib.metadata import distributions
 from urllib.parse import unquote, urlsplit
 
 
-def editable_folder(distribution):
-    """Return the folder that a distribution was installed from to be edited, or "" (PEP 610)."""
-    origin = json.loads(distribution.read_text("direct_url.json") or "{}")
-    is_editable = origin.get("dir_info", {}).get("editable", False)
-    return unquote(urlsplit(origin["url"]).path) if is_editable else ""
-
-
 def main(order, events):
     """Report it as one event."""
     problem = ""
@@ -23,9 +16,12 @@ def main(order, events):
     except Exception as error:
         problem = "%s: %s" % (type(error).__name__, error)
     paths = {os.path.abspath(path) for path in (sys.prefix, sys.base_prefix, *sys.path)}
-    hidden, plugins = set(paths), set()
+    plugins = set()
     for distribution in distributions():
-        hidden.add(editable_folder(distribution) or sys.prefix)
+        # What was installed to be edited has its folder (PEP 610).
+        origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+        if origin.get("dir_info", {}).get("editable", False):
+            paths.add(unquote(urlsplit(origin["url"]).path))
         for point in distribution.entry_points:
             if point.group == "pytest11":
                 plugins.add((point.name, str(distribution.metadata["Name"])))
@@ -34,6 +30,5 @@ def main(order, events):
         "problem": problem,
         "plugins": sorted(plugins),
         "paths": sorted(paths),
-        "hidden": sorted(hidden),
     }
     events.send("interpreter", text=json.dumps(answer))

@@ -17,17 +17,10 @@ def load(name):
     """Return the sibling module `name`, imported once as ``_brt_<name>``."""
     full = "_brt_" + name
     if full not in sys.modules:
-        path = os.path.join(HERE, name + ".py")
-        spec = importlib.util.spec_from_file_location(full, path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[full] = module
-        spec.loader.exec_module(module)
+        spec = importlib.util.spec_from_file_location(full, os.path.join(HERE, name + ".py"))
+        sys.modules[full] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[full])
     return sys.modules[full]
-
-
-def own_files():
-    """Return the paths of all files of this folder, to leave out of tracebacks."""
-    return frozenset(os.path.join(HERE, name) for name in os.listdir(HERE))
 
 
 class EventWriter:
@@ -45,24 +38,15 @@ class EventWriter:
             view = view[os.write(self.descriptor, view) :]
 
 
-def read_order():
-    """Return what is asked for, and leave an empty stdin to the project."""
-    with os.fdopen(os.dup(0), encoding="utf-8") as stream:
-        order = json.load(stream)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    return order
-
-
 def main():
-    """Run a script on its order."""
+    """Run a script on its order, and leave an empty stdin to the project."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
     sys.modules["_brt_start"] = sys.modules["__main__"]
-    order = read_order()
+    with os.fdopen(os.dup(0), encoding="utf-8") as stream:
+        order = json.load(stream)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     # Only here: outside of the sandbox it counts all processes of the user.
-    most = order["processes"]
-    resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    resource.setrlimit(resource.RLIMIT_NPROC, [order["processes"]] * 2)
     os.chdir(order["folder"])
     events = EventWriter(order["events"])
     events.send("start")  # by which process: another may speak later

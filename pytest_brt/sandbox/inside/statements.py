@@ -1,56 +1,43 @@
 """Runs statements one by one. Runs in the project: Python 3.8+."""
 
 import ast
+import asyncio
 import builtins
-import io
 import os
 import sys
 import tempfile
-import threading
-import time
 import types
 import warnings
 
 start = sys.modules["_brt_start"]
 describe = start.load("describe")
+watch = start.load("watch")
 
-REPR_LIMIT = 20000
-OUTPUT_LIMIT = 20000
-AWAIT = getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0)
+TEXT_LIMIT = 20000
+AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 IS_COROUTINE = 0x80
 FUTURES = 0x1FE0000 | 0x2000 | 0x4000 | 0x8000 | 0x10000
 
 
 class Capture:
-    """What is printed on descriptors 1 and 2, Python's own and any library's."""
+    """What is printed on descriptor 1, Python's own and any library's."""
 
     def __init__(self):
-        self.files = [tempfile.TemporaryFile(buffering=0) for _ in range(2)]
-        for number, file in zip((1, 2), self.files):
-            os.dup2(file.fileno(), number)
-        sys.stdout, sys.stderr = (
-            io.TextIOWrapper(
-                os.fdopen(number, "wb", 0, closefd=False),
-                encoding="utf-8",
-                errors="backslashreplace",
-                write_through=True,
-            )
-            for number in (1, 2)
-        )
+        self.file = tempfile.TemporaryFile(buffering=0)
+        os.dup2(self.file.fileno(), 1)
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", write_through=True)
 
     def take(self):
-        """Return what was printed since the last call, on each."""
-        texts = []
-        for stream, file in zip((sys.stdout, sys.stderr), self.files):
-            try:
-                stream.flush()
-            except (ValueError, OSError, AttributeError):
-                pass  # a statement closed or replaced the stream: what was written is in the file
-            file.seek(0)
-            texts.append(file.read(OUTPUT_LIMIT * 4).decode("utf-8", "replace")[:OUTPUT_LIMIT])
-            file.seek(0)
-            file.truncate()
-        return texts
+        """Return what was printed since the last call."""
+        try:
+            sys.stdout.flush()
+        except (ValueError, OSError, AttributeError):
+            pass  # a statement closed or replaced the stream: what was written is in the file
+        self.file.seek(0)
+        text = self.file.read(TEXT_LIMIT * 4).decode("utf-8", "replace")[:TEXT_LIMIT]
+        self.file.seek(0)
+        self.file.truncate()
+        return text
 
 
 class Database:
@@ -93,27 +80,6 @@ class Database:
         self.may_be_used = True
 
 
-class Calls:
-    """Notes the functions that are called from here on; what with does not matter."""
-
-    def __init__(self):
-        self.codes = {}
-        threading.setprofile(self.note)
-        sys.setprofile(self.note)
-
-    def note(self, frame, event, argument):
-        """Keep the code of each call, once."""
-        if event == "call":
-            self.codes[id(frame.f_code)] = frame.f_code
-
-    def end(self):
-        """Stop, and return the file and first line of each function."""
-        sys.setprofile(None)
-        threading.setprofile(None)
-        codes = list(self.codes.values())
-        return sorted({(code.co_filename, code.co_firstlineno) for code in codes})
-
-
 def set_filter(line):
     """Do with warnings what a line of pytest's ``filterwarnings`` says, as tests see them."""
     action, message, kind, module = (line + ":::").split(":")[:4]
@@ -127,26 +93,24 @@ def set_filter(line):
 class Session:
     """One namespace, and the statements that run in it."""
 
-    def __init__(self, events, packages, statements, filters):
-        self.events = events
+    def __init__(self, order, events):
+        self.send = events.send
+        self.packages = order["packages"]
         # A file with all of them, as a person runs them: some code looks at its own source.
         self.path = os.path.join(tempfile.mkdtemp(), "report.py")
         with open(self.path, "w", encoding="utf-8", errors="surrogatepass") as stream:
-            stream.write("".join(source + "\n" for source in statements))
+            stream.write("".join(source + "\n" for source in order["statements"]))
         self.line = 0
-        self.packages = frozenset(packages)
-        self.own_files = start.own_files()
         self.flags = 0
         self.loop = None
-        self.database = Database()
         module = types.ModuleType("__main__")
-        module.__file__ = self.path
-        module.__dict__["__builtins__"] = __builtins__
-        sys.modules["__main__"] = module
         self.space = module.__dict__
+        self.space.update(__file__=self.path, __builtins__=__builtins__)
+        sys.modules["__main__"] = module
         self.capture = Capture()
-        for line in filters:
+        for line in order["warnings"]:
             set_filter(line)
+        self.database = Database()
         if "DJANGO_SETTINGS_MODULE" in os.environ:
             try:
                 self.database.prepare()
@@ -158,85 +122,58 @@ class Session:
     def run(self, index, source):
         """Run statement number `index` and tell what it did."""
         self.database.was_used = self.database.may_be_used = False
-        self.events.send("statement", index=index)
-        begin = time.perf_counter()
+        self.send("statement")
         raised = value = None
-        has_value = False
         try:
-            has_value, value = self.execute("\n" * self.line + source)
-            if has_value and value is not None:
-                self.space["_"] = value
+            value = self.execute("\n" * self.line + source)
         except BaseException as error:
-            raised = describe.describe(error, self.packages, self.own_files)
+            raised = describe.describe(error, self.packages)
             for frame in raised["frames"]:
                 frame[0] = frame[0].replace(self.path, "<report>")
         self.line += source.count("\n") + 1
-        shown = self.show(value) if has_value and raised is None else None
-        stdout, stderr = self.capture.take()
-        self.events.send(
-            "observed",
-            observed={
-                "index": index,
-                "value": shown,
-                "stdout": stdout,
-                "stderr": stderr,
-                "database": self.database.was_used,
-                "may_ask": self.database.may_be_used,
-                "seconds": time.perf_counter() - begin,
-            },
-            raised=raised,
-        )
-        if shown is not None and self.is_evaluable(value, shown["repr"]):
-            self.events.send("evaluable", index=index)
-        self.capture.take()
+        observed = {
+            "index": index,
+            "value": value,
+            "stdout": self.capture.take(),
+            "database": self.database.was_used,
+            "may_ask": self.database.may_be_used,
+        }
+        self.send("observed", observed=observed, raised=raised)
 
     def execute(self, source):
-        """Return whether the statement is an expression, and its value."""
-        tree = compile(source, self.path, "exec", self.flags | ast.PyCF_ONLY_AST | AWAIT, True)
+        """Run a statement, and return its value as text where it is an expression."""
+        flags = self.flags | AWAIT
+        tree = compile(source, self.path, "exec", flags | ast.PyCF_ONLY_AST, True)
         is_expression = len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
         if is_expression:
             tree = ast.Expression(tree.body[0].value)
-        mode = "eval" if is_expression else "exec"
-        code = compile(tree, self.path, mode, self.flags | AWAIT, True)
+        code = compile(tree, self.path, "eval" if is_expression else "exec", flags, True)
         self.flags |= code.co_flags & FUTURES
-        return is_expression, self.settle(eval(code, self.space), code)
-
-    def settle(self, value, code):
-        """Return the value, awaited when the statement used ``await`` at top level."""
-        if not code.co_flags & IS_COROUTINE:
-            return value
-        import asyncio
-
-        if self.loop is None:
-            self.loop = asyncio.new_event_loop()
-        return self.loop.run_until_complete(value)
+        value = eval(code, self.space)
+        if code.co_flags & IS_COROUTINE:
+            self.loop = self.loop or asyncio.new_event_loop()
+            value = self.loop.run_until_complete(value)
+        return self.show(value) if is_expression else None
 
     def show(self, value):
-        """Return a value as text."""
-        return {
-            "type": describe.type_name(type(value)),
-            "repr": self.text(value, repr),
-            "text": self.text(value, str),
-            "is_none": value is None,
-        }
+        """Return a value as text, and whether that, evaluated, gives an equal one again."""
+        if value is not None:
+            self.space["_"] = value
+        shown = {"type": describe.type_name(type(value)), "is_none": value is None}
+        for name, convert in (("repr", repr), ("text", str)):
+            shown[name] = self.attempt(lambda convert=convert: convert(value)[:TEXT_LIMIT]) or ""
+        shown["evaluable"] = len(shown["repr"]) < TEXT_LIMIT and bool(
+            self.attempt(lambda: bool(eval(shown["repr"], dict(self.space)) == value))
+        )
+        return shown
 
     @staticmethod
-    def text(value, convert):
-        """Return `convert(value)` cut to size, "" when it raises."""
+    def attempt(work):
+        """Return what `work` does, None when it raises: whatever code of the project may."""
         try:
-            text = convert(value)
-            return text[:REPR_LIMIT] if isinstance(text, str) else ""
-        except BaseException:  # whatever the subject's code raises: it has no text then
-            return ""
-
-    def is_evaluable(self, value, text):
-        """Return whether the text, evaluated, gives an equal value again."""
-        if not text or len(text) >= REPR_LIMIT:
-            return False
-        try:
-            return bool(eval(text, dict(self.space)) == value)
-        except BaseException:  # whatever the subject's code raises: it is not evaluable then
-            return False
+            return work()
+        except BaseException:
+            return None
 
 
 def main(order, events):
@@ -246,11 +183,11 @@ def main(order, events):
     os.chdir(folder)
     sys.argv[:] = [""]
     sys.path.insert(0, "")
-    session = Session(events, order["packages"], order["statements"], order["warnings"])
+    session = Session(order, events)
     calls = None
     for index, source in enumerate(order["statements"]):
         if index == order["calls_from"]:
-            calls = Calls()
+            calls = watch.Calls()
         session.run(index, source)
-    events.send("finish", code=0, called=calls.end() if calls else [])
+    events.send("finish", called=calls.end() if calls else [])
     os._exit(0)
