@@ -106,8 +106,6 @@ def find_subject(
         found += "; the project's pytest settings cannot be read and are left out"
     if settings and not any(name == "django" for name, _ in answer.plugins):
         found += "; its tests need pytest-django for Django's settings: install it there"
-    if answer.hidden:
-        found += f"; it imports from {answer.hidden[0]}, which is not shown: add --brt-show"
     roots = source_roots(root, (*named, *_installed(answer.paths, root)))
     return replace(
         asked,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
@@ -12,7 +11,6 @@ from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.process import Deadlines
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.shown import SYSTEM, is_below
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -28,10 +26,8 @@ class Interpreter:
     problem: str
     #: Name and distribution of each plugin of pytest.
     plugins: tuple[tuple[str, str], ...]
-    #: Folders that it imports from, and those that editable installs are in.
+    #: Folders that it imports from.
     paths: tuple[str, ...]
-    #: Those that are there, and that tests do not see.
-    hidden: tuple[str, ...] = ()
 
 
 def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
@@ -43,7 +39,7 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
     python = f"{subject.python!r} in the sandbox '{sandbox.isolation}'"
     deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
     with closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))) as runner:
-        result, view = runner.run_script("interpreter", deadlines, {})
+        result, _ = runner.run_script("interpreter", deadlines, {})
     try:
         event = result.first("interpreter")
         answer = from_json(event.text if event else "", Interpreter)
@@ -51,15 +47,11 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
         output = result.output.strip().splitlines() or ["no answer"]
         hint = "choose another: --brt-python; a folder that it needs and does not see: --brt-show"
         if runner.sandbox.user is not None and "PermissionError" in output[-1]:
-            hint = "root's tests run as nobody, who may not enter all folders on the way: install"
-            hint += " bubblewrap, or put the interpreter elsewhere"
+            hint = "root's tests run as nobody, who may not enter or read all that they need"
         raise SubjectProblem(f"{python} is not a usable Python: {output[-1]} ({hint})") from error
     if answer.problem:
         raise SubjectProblem(
             f"{subject.python!r} cannot import pytest: {answer.problem}"
             " (install pytest there, or choose another: --brt-python)"
         )
-    shown = (*SYSTEM, view.root, view.tree, *(real for real, _ in view.shown))
-    places = (path for path in map(os.path.realpath, answer.paths) if os.path.isdir(path))
-    hidden = (p for p in places if not any(is_below(p, folder) for folder in shown))
-    return replace(answer, hidden=tuple(hidden))
+    return answer

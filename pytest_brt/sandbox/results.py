@@ -98,7 +98,7 @@ class Reading:
             run = self._ended_early("before the test's end", status, name * is_forked, late=late)
         elif end.other_code:
             text = f"other code than the patched was imported: {end.other_code}"
-            run = _run(Verdict.INVALID, CauseCode.OTHER_CODE, text)
+            run = make_run(Verdict.INVALID, CauseCode.OTHER_CODE, text)
         elif self.is_patched and not end.reached:
             run = replace(run, exercised=False)
         if end is None:
@@ -121,22 +121,22 @@ class Reading:
         result, printed = self.result, self.result.output
         if not result.events and not result.disk_full:
             text = f"sandbox: could not be set up: {_last_line(printed)}"
-            return _run(Verdict.INVALID, CauseCode.NOT_STARTED, text)
+            return make_run(Verdict.INVALID, CauseCode.NOT_STARTED, text)
         for event in result.events:
             if event.event == "file_failed" and _concerns(event.node, path):
                 return self._failure(event.phases[0], path)
             if event.event == "file_skipped" and _concerns(event.node, path):
-                return _run(Verdict.SKIP, CauseCode.SKIPPED, event.text)
+                return make_run(Verdict.SKIP, CauseCode.SKIPPED, event.text)
         is_late = result.timed_out
         is_early = not printed.strip() or result.status < 0 or result.first("broken_off")
         if is_late or result.disk_full or is_early:
             return self._ended_early("while being collected", result.status, late=is_late)
         if self.collected is not None:
-            return _run(Verdict.BROKEN, CauseCode.NO_TEST, "no test found")
+            return make_run(Verdict.BROKEN, CauseCode.NO_TEST, "no test found")
         text = f"cannot be run: {_last_line(printed) or 'no such test'}"
         if conftest := _CONFTEST.search(printed):
             text = f"{conftest[1]}, line {conftest[2]}, cannot be imported: {_last_line(printed)}"
-        return _run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, text)
+        return make_run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, text)
 
     def _of_phases(self, phases: Sequence[Phase], path: str) -> TestRun:
         """Return the verdict that the phases of an item amount to."""
@@ -148,12 +148,12 @@ class Reading:
             if phase.outcome == "skipped" and phase.when != "teardown":
                 if phase.xfail:
                     text = phase.reason or "expected to fail"
-                    return _run(Verdict.XFAIL, CauseCode.EXPECTED_FAILURE, text)
-                return _run(Verdict.SKIP, CauseCode.SKIPPED, phase.reason or "skipped")
+                    return make_run(Verdict.XFAIL, CauseCode.EXPECTED_FAILURE, text)
+                return make_run(Verdict.SKIP, CauseCode.SKIPPED, phase.reason or "skipped")
         if [phase.when for phase in phases] != ["setup", "call", "teardown"]:
             return _tampered("phases are missing or out of order")
         marked = ", though marked as expected to fail" if phases[1].xfail else ""
-        return _run(Verdict.PASS, CauseCode.PASSED, f"passed{marked}")
+        return make_run(Verdict.PASS, CauseCode.PASSED, f"passed{marked}")
 
     def _failure(self, phase: Phase, path: str) -> TestRun:
         """Return what a phase of a test of the file at `path` comes to, or its collection."""
@@ -163,7 +163,7 @@ class Reading:
             verdict = Verdict.BROKEN
             code, words = _AROUND[phase.when]
         if info is None:
-            return _run(verdict, code, words + (_last_line(phase.text) or "failed"))
+            return make_run(verdict, code, words + (_last_line(phase.text) or "failed"))
         raised = self.view.raised(info)
         # The innermost frame that is not a library's.
         own = [frame for frame in raised.frames if not frame.path.startswith(("/", "<"))]
@@ -183,36 +183,41 @@ class Reading:
         text = words + (f"{raised.type}: {first}" if first else raised.type)
         if code is CauseCode.RAISED and (place := raised.in_project):
             text += f" ({place.path}:{place.line})"
-        return replace(_run(verdict, code, text), raised=raised)
+        return replace(make_run(verdict, code, text), raised=raised)
 
     def _ended_early(self, when: str, status: int, node: str = "", *, late: bool) -> TestRun:
         """Return how a process ended too early, or that it took too long."""
         if self.result.disk_full:
-            return _run(Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full")
+            return make_run(Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full")
         for event in self.result.events:
             if event.event == "broken_off" and event.node == node:
                 return self._failure(event.phases[0], node)
         if late and self.result.is_overdue:
-            text = "the tests together did not end in time"
-            return _run(Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, text)
+            return tree_too_slow()
         if late:
             text = f"did not end within {self.seconds:g} s"
-            return _run(Verdict.TIMEOUT, CauseCode.TOO_SLOW, text)
+            return make_run(Verdict.TIMEOUT, CauseCode.TOO_SLOW, text)
         # The kernel kills what takes too much memory, and others may have taken it.
         code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.ENDED
-        return _run(Verdict.CRASH, code, f"{status_words(status)} {when}")
+        return make_run(Verdict.CRASH, code, f"{status_words(status)} {when}")
 
 
-def _run(verdict: Verdict, code: CauseCode, text: str) -> TestRun:
+def make_run(verdict: Verdict, code: CauseCode, text: str) -> TestRun:
     """Return a run of which no more is known."""
     line = " ".join(text.split())
     short = line if len(line) <= _MOST_TEXT else f"{line[: _MOST_TEXT - 1]}…"
     return TestRun(test="", node="", verdict=verdict, cause=Cause(code=code, text=short))
 
 
+def tree_too_slow() -> TestRun:
+    """Return a run of which nothing is known, as all of them took too long."""
+    text = "the tests together did not end in time"
+    return make_run(Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, text)
+
+
 def _tampered(text: str) -> TestRun:
     """Return a run of which something is reported that no plugin of ours reports."""
-    return _run(Verdict.TAMPERED, CauseCode.CONTRADICTION, text)
+    return make_run(Verdict.TAMPERED, CauseCode.CONTRADICTION, text)
 
 
 def status_words(status: int) -> str:

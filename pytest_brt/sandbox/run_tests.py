@@ -15,11 +15,11 @@ from pytest_brt.project.layout import is_test_path, module_names
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.placing import Test, place_tests
 from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
-from pytest_brt.sandbox.results import Reading
-from pytest_brt.sandbox.sandbox import INSIDE, Sandbox
-from pytest_brt.sandbox.view import View, make_view
+from pytest_brt.sandbox.results import Reading, make_run, tree_too_slow
+from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.sandbox.view import INSIDE, View, make_view
 from pytest_brt.sandbox.workspace import HeldFolder, NoRoom, name_full_disk, private_copy
-from pytest_brt.types import Cause, FileChange, TestRun, Verdict
+from pytest_brt.types import FileChange, TestRun, Verdict
 from pytest_brt.types.cause import CauseCode
 from pytest_brt.types.subject import Subject
 
@@ -47,7 +47,7 @@ class Runner:
     ) -> None:
         """Start nothing yet; at most as many as `jobs` trees are run at a time."""
         self.subject = subject
-        self.sandbox = sandbox.for_python(subject.python, subject.root)
+        self.sandbox = sandbox
         self.limits = limits
         self._jobs = jobs
         #: Who holds one may run a tree.
@@ -181,8 +181,7 @@ class _Tree:
             for group in place_tests(tests):
                 runs |= self._run_group(group, last)
         except NoRoom:
-            cause = Cause(code=CauseCode.DISK_FULL, text="the disk was full")
-            invalid = TestRun(test="", node="", verdict=Verdict.INVALID, cause=cause)
+            invalid = make_run(Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full")
             return {t.id: [replace(invalid, test=t.id, node=t.node)] for t in tests}
         return runs
 
@@ -250,12 +249,11 @@ def _runs_of(
     test: Test, done: Mapping[str, TestRun], left: Sequence[str], reading: Reading
 ) -> list[TestRun]:
     """Return what a test did; what was collected and not begun was too late."""
-    cause = Cause(code=CauseCode.TREE_TOO_SLOW, text="the tests together did not end in time")
-    late = TestRun(test=test.id, node="", verdict=Verdict.TIMEOUT, cause=cause)
-    runs = [replace(run, test=test.id) for node, run in done.items() if test.has(node)]
-    runs += [replace(late, node=node.partition("::")[2]) for node in left if test.has(node)]
-    runs = runs or [replace(reading.without_items(test.path), test=test.id)]
-    return [replace(most_severe(runs), node=test.node)] if test.node else runs
+    late = {node: replace(tree_too_slow(), node=node.partition("::")[2]) for node in left}
+    known = {**done, **late}.items()
+    runs = [run for node, run in known if test.has(node)] or [reading.without_items(test.path)]
+    runs = [replace(most_severe(runs), node=test.node)] if test.node else runs
+    return [replace(run, test=test.id) for run in runs]
 
 
 def most_severe(runs: Sequence[TestRun]) -> TestRun:

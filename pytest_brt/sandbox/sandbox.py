@@ -7,20 +7,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_brt.sandbox.seccomp import filter_program
-from pytest_brt.sandbox.shown import ETC, SYSTEM, is_below, is_private, python_folders
+from pytest_brt.sandbox.shown import is_below, is_private
 from pytest_brt.sandbox.view import View
 
 #: The user that root's processes run as: nobody.
 NOBODY = 65534
-#: Our scripts of the project's interpreter, and the program that shuts a process in by Landlock.
-INSIDE, _CONFINE = (str(Path(__file__).with_name(name)) for name in ("inside", "confine.py"))
+#: The program that shuts a process in by Landlock.
+_CONFINE = str(Path(__file__).with_name("confine.py"))
 #: What is read of the kernel where there are no namespaces.
 _KERNEL = ("/proc", "/sys/devices/system/cpu")
 #: Bytes that a process may write to its own /tmp, and to its shared memory.
@@ -46,8 +46,6 @@ class Sandbox:
     shown: tuple[str, ...] = ()
     #: Why no stronger isolation can be had, and what this one does not keep.
     remarks: tuple[str, ...] = ()
-    #: Root's processes read as root: what they need may be root's alone (a umask of 077).
-    reads_as_root: bool = False
 
     @property
     def has_own_root(self) -> bool:
@@ -57,17 +55,11 @@ class Sandbox:
     @property
     def user(self) -> int | None:
         """The user that processes run as, None for the one that we are."""
-        if self.isolation is Isolation.NONE or self.reads_as_root or os.geteuid():
+        if self.isolation is Isolation.NONE or os.geteuid():
             return None
         # In a namespace of users, root may be the only one.
         first, _, number = Path("/proc/self/uid_map").read_text("ascii").split()[-3:]
         return NOBODY if int(first) + int(number) > NOBODY else None
-
-    def for_python(self, python: str, root: str) -> Sandbox:
-        """Return the sandbox in which processes can read an interpreter, as far as we may."""
-        if not self.has_own_root or self.user is None:
-            return self
-        return replace(self, reads_as_root=any(map(is_private, python_folders(python, root))))
 
     @property
     def filter(self) -> bytes:
@@ -103,11 +95,10 @@ class Sandbox:
         if self.has_own_root:
             return self.filter
         libraries = find_spec("landlockpy")
-        shown = (*(real for real, _ in view.shown), *view.environments, INSIDE)
         order = {
             "argv": argv,
             "env": dict(view.env),
-            "readable": [*SYSTEM, *(f"/etc/{name}" for name in ETC), *_KERNEL, *shown],
+            "readable": [*_KERNEL, *(real for real, _ in view.shown)],
             "writable": os.path.dirname(view.copy),
             "landlock": self.isolation is Isolation.LANDLOCK,
             "libraries": str(Path(libraries.origin or "").parents[1]) if libraries else "",
@@ -130,10 +121,8 @@ def _mounts(view: View, user: int | None) -> list[str]:
     options = ["--proc", "/proc", "--dev", "/dev"]
     for path, size in _OWN_FOLDERS:
         options += ["--perms", "1777", "--size", str(size), "--tmpfs", path]
-    for path in (*SYSTEM, *(f"/etc/{name}" for name in ETC)):
-        options += ["--ro-bind-try", path, path]
-    shown = (*view.shown, (INSIDE, INSIDE), *((path, path) for path in view.environments))
-    mounts = [("--ro-bind", *pair) for pair in shown] + [("--bind", view.copy, view.root)]
+    mounts = [("--bind", view.copy, view.root)]
+    mounts += [("--ro-bind-try", *pair) for pair in view.shown]
     made = {"/", "/tmp"}
     # What holds another is shown first, and the other in it.
     for kind, real, named in sorted(mounts, key=lambda mount: mount[2].count("/")):

@@ -18,12 +18,12 @@ from pytest_brt.bounded import is_file
 from pytest_brt.errors import UsageProblem
 
 #: What programs and their libraries need of any system, and everybody may know.
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/gnu")
-#: The same of /etc.
-ETC = (
-    "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "passwd", "group",
-    "nsswitch.conf", "hosts", "host.conf", "resolv.conf", "services", "protocols", "localtime",
-    "timezone", "mime.types", "ssl", "ca-certificates", "pki", "fonts", "magic",
+SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/gnu",
+    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/passwd",
+    "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/host.conf", "/etc/resolv.conf",
+    "/etc/services", "/etc/protocols", "/etc/localtime", "/etc/timezone", "/etc/mime.types",
+    "/etc/ssl", "/etc/ca-certificates", "/etc/pki", "/etc/fonts", "/etc/magic",
 )  # fmt: skip
 #: Folders that a sandbox has of its own, or that the kernel makes.
 _OWN = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/proc", "/sys")
@@ -52,14 +52,6 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
             return
         folder = os.path.realpath(os.path.dirname(hop))
         hop = os.path.normpath(os.path.join(folder, os.readlink(hop)))
-
-
-def python_folders(python: str, root: str) -> Iterator[str]:
-    """Yield the folders that an interpreter and its packages are in, the project's own too."""
-    top = os.path.dirname(os.path.dirname(os.path.abspath(python)))
-    for folder in (top, *(real for real, _ in interpreter_folders(python, root))):
-        yield folder
-        yield from glob(f"{escape(folder)}/lib*/python3*/site-packages/*/")
 
 
 def is_private(folder: str) -> bool:

@@ -13,6 +13,7 @@ from pytest_brt.project.layout import is_test_path
 from pytest_brt.sandbox.events import ExceptionInfo
 from pytest_brt.sandbox.placing import ALIAS
 from pytest_brt.sandbox.shown import (
+    SYSTEM,
     interpreter_folders,
     is_below,
     own_import_folders,
@@ -22,6 +23,8 @@ from pytest_brt.sandbox.workspace import Workspace
 from pytest_brt.types import Frame, Raised
 from pytest_brt.types.subject import Subject
 
+#: Our scripts of the project's interpreter.
+INSIDE = str(Path(__file__).with_name("inside"))
 #: What is passed on of our own variables; everything else (tokens, keys, sockets) is not.
 _PASSED_ON = (
     "PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "PYTHONUTF8", "PYTHONCOERCECLOCALE",
@@ -37,9 +40,9 @@ class View:
     copy: str
     tree: str
     env: Mapping[str, str]
-    #: What it may read besides: the real path of each folder, and its name.
-    shown: tuple[tuple[str, str], ...] = ()
-    #: Virtual environments of the project, of which no copy is made.
+    #: What it may read besides: the real path of each folder or file, and its name.
+    shown: tuple[tuple[str, str], ...]
+    #: Virtual environments of the project among them, of which no copy is made.
     environments: tuple[str, ...] = ()
 
     def own_paths(self, text: bytes) -> bytes:
@@ -103,7 +106,10 @@ def make_view(
         copy=str(workspace.copy),
         tree=tree,
         env=variables | env,
-        shown=tuple(dict.fromkeys(_shown_folders(subject, libraries, shown))),
+        shown=(
+            *dict.fromkeys(_shown_folders(subject, libraries, shown)),
+            *((path, path) for path in (*SYSTEM, INSIDE, *workspace.environments)),
+        ),
         environments=tuple(workspace.environments),
     )
 

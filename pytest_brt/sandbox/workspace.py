@@ -51,7 +51,8 @@ def name_full_disk() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        # Copying tells several errors together, as text.
+        if not any(os.strerror(full) in str(error) for full in (errno.ENOSPC, errno.EDQUOT)):
             raise
         raise NoRoom(
             f"no space left in {tempfile.gettempdir()!r}, where private copies of the project are"
@@ -87,35 +88,27 @@ class Workspace:
         #: For what is written elsewhere, where processes have no /tmp of their own.
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
-        #: Virtual environments of the project, which are not copied.
-        self.environments: list[str] = []
-        try:
-            shutil.copytree(
-                root, self.copy, symlinks=True, ignore=self._left_out, copy_function=_copy_file
-            )
-        except shutil.Error as error:
-            # What we may not read is no part of it.
-            reasons = [str(why) for _, _, why in error.args[0]]
-            if others := [why for why in reasons if os.strerror(errno.EACCES) not in why]:
-                raise NoRoom(f"no private copy of the project can be made: {others[0]}") from error
+        #: Virtual environments of the project, which are not copied: tox keeps some in a folder.
+        places = (path for pattern in ("*", "*/*") for path in root.glob(pattern))
+        # What a link leads to is not the project's.
+        own = (path for path in places if os.path.realpath(path) == str(path))
+        self.environments = [str(path) for path in own if is_environment(path)]
+        shutil.copytree(root, self.copy, symlinks=True, ignore=self._left_out)
         self.copy.chmod(0o755)
         for path in self.environments:
-            (self.copy / os.path.relpath(path, root)).mkdir(parents=True)
+            (self.copy / os.path.relpath(path, root)).mkdir(parents=True, exist_ok=True)
 
     def _left_out(self, folder: str, names: Sequence[str]) -> set[str]:
         """Return what of a folder is not copied; links are, whatever they lead to."""
-        left_out: set[str] = set()
+        left_out = EXCLUDED.intersection(names)
         for name in names:
-            path = Path(folder, name)
-            if path.is_symlink() or (path.is_file() and name not in EXCLUDED):
-                continue
-            # What tox and nox keep are environments, and we may run in one of them.
-            inner = [*path.glob("*")] if name in EXCLUDED else []
-            found = [str(place) for place in (path, *inner) if is_environment(place)]
-            self.environments += [place for place in found if not os.path.islink(place)]
-            if found or name in EXCLUDED or not path.is_dir():
-                left_out.add(name)
-        return left_out
+            path = os.path.join(folder, name)
+            is_plain = os.path.isfile(path) or os.path.isdir(path)
+            # What we may not read is no part of it.
+            is_copied = os.path.islink(path) or (is_plain and os.access(path, os.R_OK))
+            if path in self.environments or not is_copied:
+                left_out |= {name}
+        return {*left_out}
 
     def keep_bytecode(self, kept: Path) -> None:
         """Keep what was compiled here for other copies: compiling costs more than many suites.
@@ -149,8 +142,6 @@ class Workspace:
             if not is_below(os.path.realpath(place.parent), str(self.copy)) or place == self.copy:
                 raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
             _write(place, change)
-            if change.content is None:
-                _remove_empty(place.parent, self.copy)
 
 
 def _write(place: Path, change: FileChange) -> None:
@@ -184,17 +175,3 @@ def private_copy(root: Path, parent: Path, compiled: Path) -> Iterator[Workspace
         # Whatever permissions was given to what is in it.
         subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False, capture_output=True)
         shutil.rmtree(folder)
-
-
-def _copy_file(source: str, target: str) -> None:
-    with suppress(PermissionError), name_full_disk():
-        shutil.copy2(source, target)
-
-
-def _remove_empty(folder: Path, top: Path) -> None:
-    """Remove a folder that has nothing left, and those above it: a diff has no empty folders."""
-    with suppress(OSError):
-        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
-        while folder != top:
-            folder.rmdir()
-            folder = folder.parent

@@ -55,30 +55,16 @@ def test_none_is_had_only_when_asked_for() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's tests run as somebody else")
-def test_an_environment_that_is_roots_alone_is_used(tmp_path: Path) -> None:
-    packages = Path(pytest.__file__).parents[1]
-    environment = tmp_path / "env"
-    EnvBuilder(symlinks=True).create(environment)
-    (site,) = environment.glob("lib/python3*/site-packages")
-    (site / "ours.pth").write_text(f"{packages}\n", "utf-8")
-    environment.chmod(0o700)
-    subject = Subject(root=str(tmp_path), python=str(environment / "bin/python"))
-    sandbox = open_sandbox("bubblewrap", shown=[str(packages)])
-    assert ask_interpreter(subject, sandbox).problem == ""
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root's tests run as somebody else")
-@pytest.mark.parametrize("private", ["checkout", "checkout/.tox"])
 def test_an_environment_in_a_folder_that_is_roots_alone_is_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A checkout made with a umask of 077, which our interpreter imports from; or tox's folder."""
+    """As tox's is, in a checkout that our interpreter imports from."""
     environment = tmp_path / "checkout/.tox/py"
     EnvBuilder(symlinks=True).create(environment)
     packages = Path(pytest.__file__).parents[1]
     (site,) = environment.glob("lib/python3*/site-packages")
     (site / "ours.pth").write_text(f"{packages}\n", "utf-8")
-    (tmp_path / private).chmod(0o700)
+    (tmp_path / "checkout/.tox").chmod(0o700)
     python = str(environment / "bin/python")
     monkeypatch.setattr(sys, "executable", python)
     monkeypatch.syspath_prepend(tmp_path / "checkout")

@@ -156,8 +156,9 @@ class Plugin:
         if not self.is_isolated(item):
             yield
             return
-        with watch.ProjectCalls(self.order["packages"], self.nodes) as calls:
-            yield
+        calls = watch.Calls(self.order["packages"])
+        yield
+        calls.end()
         self.report["used"] = calls.seen
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)

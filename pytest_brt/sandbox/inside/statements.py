@@ -3,6 +3,8 @@
 import ast
 import asyncio
 import builtins
+import io
+import linecache
 import os
 import sys
 import tempfile
@@ -13,6 +15,8 @@ start = sys.modules["_brt_start"]
 describe = start.load("describe")
 watch = start.load("watch")
 
+#: What all statements are called as a file.
+NAME = "<report>"
 TEXT_LIMIT = 20000
 AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 IS_COROUTINE = 0x80
@@ -25,14 +29,11 @@ class Capture:
     def __init__(self):
         self.file = tempfile.TemporaryFile(buffering=0)
         os.dup2(self.file.fileno(), 1)
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", write_through=True)
+        stream = open(1, "wb", 0, closefd=False)
+        sys.stdout = io.TextIOWrapper(stream, "utf-8", "backslashreplace", write_through=True)
 
     def take(self):
         """Return what was printed since the last call."""
-        try:
-            sys.stdout.flush()
-        except (ValueError, OSError, AttributeError):
-            pass  # a statement closed or replaced the stream: what was written is in the file
         self.file.seek(0)
         text = self.file.read(TEXT_LIMIT * 4).decode("utf-8", "replace")[:TEXT_LIMIT]
         self.file.seek(0)
@@ -96,17 +97,15 @@ class Session:
     def __init__(self, order, events):
         self.send = events.send
         self.packages = order["packages"]
-        # A file with all of them, as a person runs them: some code looks at its own source.
-        self.path = os.path.join(tempfile.mkdtemp(), "report.py")
-        with open(self.path, "w", encoding="utf-8", errors="surrogatepass") as stream:
-            stream.write("".join(source + "\n" for source in order["statements"]))
+        # Some code looks at its own source.
+        lines = "".join(source + "\n" for source in order["statements"]).splitlines(True)
+        linecache.cache[NAME] = (0, None, lines, NAME)
         self.line = 0
         self.flags = 0
         self.loop = None
-        module = types.ModuleType("__main__")
-        self.space = module.__dict__
-        self.space.update(__file__=self.path, __builtins__=__builtins__)
-        sys.modules["__main__"] = module
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        self.space = vars(sys.modules["__main__"])
+        self.space["__builtins__"] = __builtins__
         self.capture = Capture()
         for line in order["warnings"]:
             set_filter(line)
@@ -128,8 +127,6 @@ class Session:
             value = self.execute("\n" * self.line + source)
         except BaseException as error:
             raised = describe.describe(error, self.packages)
-            for frame in raised["frames"]:
-                frame[0] = frame[0].replace(self.path, "<report>")
         self.line += source.count("\n") + 1
         observed = {
             "index": index,
@@ -143,11 +140,11 @@ class Session:
     def execute(self, source):
         """Run a statement, and return its value as text where it is an expression."""
         flags = self.flags | AWAIT
-        tree = compile(source, self.path, "exec", flags | ast.PyCF_ONLY_AST, True)
+        tree = compile(source, NAME, "exec", flags | ast.PyCF_ONLY_AST, True)
         is_expression = len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
         if is_expression:
             tree = ast.Expression(tree.body[0].value)
-        code = compile(tree, self.path, "eval" if is_expression else "exec", flags, True)
+        code = compile(tree, NAME, "eval" if is_expression else "exec", flags, True)
         self.flags |= code.co_flags & FUTURES
         value = eval(code, self.space)
         if code.co_flags & IS_COROUTINE:
@@ -187,7 +184,7 @@ def main(order, events):
     calls = None
     for index, source in enumerate(order["statements"]):
         if index == order["calls_from"]:
-            calls = watch.Calls()
+            calls = watch.Calls(order["packages"])
         session.run(index, source)
     events.send("finish", called=calls.end() if calls else [])
     os._exit(0)
