@@ -123,10 +123,8 @@ class Reading:
             text = f"sandbox: could not be set up: {_last_line(printed)}"
             return make_run(Verdict.INVALID, CauseCode.NOT_STARTED, text)
         for event in result.events:
-            if event.event == "file_failed" and _concerns(event.node, path):
-                return self._failure(event.phases[0], path)
-            if event.event == "file_skipped" and _concerns(event.node, path):
-                return make_run(Verdict.SKIP, CauseCode.SKIPPED, event.text)
+            if event.event == "not_collected" and _concerns(event.node, path):
+                return self._of_phases(event.phases, path)
         is_late = result.timed_out
         is_early = not printed.strip() or result.status < 0 or result.first("broken_off")
         if is_late or result.disk_full or is_early:
@@ -141,15 +139,15 @@ class Reading:
     def _of_phases(self, phases: Sequence[Phase], path: str) -> TestRun:
         """Return the verdict that the phases of an item amount to."""
         for phase in phases:
-            if phase.outcome == "passed" and phase.raised is not None:
-                return _tampered(f"{phase.when} reported as passed though it raised")
             if phase.outcome == "failed":
                 return self._failure(phase, path)
-            if phase.outcome == "skipped" and phase.when != "teardown":
-                if phase.xfail:
-                    text = phase.reason or "expected to fail"
-                    return make_run(Verdict.XFAIL, CauseCode.EXPECTED_FAILURE, text)
-                return make_run(Verdict.SKIP, CauseCode.SKIPPED, phase.reason or "skipped")
+            if phase.outcome == "skipped" and phase.xfail:
+                text = phase.reason or "expected to fail"
+                return make_run(Verdict.XFAIL, CauseCode.EXPECTED_FAILURE, text)
+            if phase.outcome == "skipped":
+                return make_run(Verdict.SKIP, CauseCode.SKIPPED, phase.reason)
+            if phase.outcome != "passed" or phase.raised is not None:
+                return _tampered(f"{phase.when} reported as {phase.outcome!r} though it raised")
         if [phase.when for phase in phases] != ["setup", "call", "teardown"]:
             return _tampered("phases are missing or out of order")
         marked = ", though marked as expected to fail" if phases[1].xfail else ""

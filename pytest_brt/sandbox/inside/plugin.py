@@ -38,10 +38,21 @@ class Plugin:
         self.report = {}
         self.began = 0.0
 
-    def describe(self, when, error):
-        """Return what ended a part of the run."""
-        raised = None if error is None else describe.describe(error, self.order["packages"])
-        return {"when": when, "raised": raised}
+    def phase(self, when, excinfo, report=None):
+        """Return what is told of a part of the run, from the exception and not only the report."""
+        error = excinfo and excinfo.value
+        if type(error).__name__ == "CollectError":
+            error = error.__cause__ or error.__context__ or error
+        text = getattr(report, "longrepr", None) or ""
+        reason = text[-1] if isinstance(text, tuple) else getattr(report, "wasxfail", "")
+        return {
+            "when": when,
+            "outcome": getattr(report, "outcome", "failed"),
+            "xfail": hasattr(report, "wasxfail"),
+            "reason": str(reason)[:OUTPUT_LIMIT],
+            "text": "" if excinfo else str(text)[-OUTPUT_LIMIT:],
+            "raised": excinfo and describe.describe(error, self.order["packages"]),
+        }
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_parse(self, pluginmanager, args):
@@ -80,13 +91,9 @@ class Plugin:
         """Report a file that was skipped as a whole, or cannot be collected."""
         outcome = yield
         report = outcome.get_result()
-        if report.outcome == "skipped":
-            self.send("file_skipped", node=report.nodeid, text=str(report.longrepr[-1]))
-        elif report.outcome == "failed":
-            error = report.call.excinfo.value
-            if type(error).__name__ == "CollectError":
-                error = error.__cause__ or error.__context__ or error
-            self.send("file_failed", node=report.nodeid, phases=[self.describe("collect", error)])
+        if report.outcome != "passed":
+            phase = self.phase("collect", report.call.excinfo, report)
+            self.send("not_collected", node=report.nodeid, phases=[phase])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item):
@@ -113,8 +120,9 @@ class Plugin:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         try:
             runner.runtestprotocol(item, nextitem=None, log=False)
-        except BaseException as error:  # it would end the run of all tests
-            self.send("broken_off", node=item.nodeid, phases=[self.describe("run", error)])
+        except BaseException:  # it would end the run of all tests
+            error = runner.ExceptionInfo.from_current()
+            self.send("broken_off", node=item.nodeid, phases=[self.phase("run", error)])
             os._exit(1)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         sys.stdout.flush()
@@ -164,27 +172,20 @@ class Plugin:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
         """Keep what a phase did, from the exception itself and not only the report."""
-        error = call.excinfo and call.excinfo.value
+        error = call.excinfo
         outcome = yield
         report = outcome.get_result()
         # What unittest caught is only put there while the report is made.
         if report.outcome == "failed":
             self.report["code"] = 1
-            error = call.excinfo and call.excinfo.value
-        reason = getattr(report, "wasxfail", "")
-        if report.outcome == "skipped" and isinstance(report.longrepr, tuple):
-            reason = report.longrepr[-1]
-        phase = self.describe(call.when, error)
-        phase.update(outcome=report.outcome, xfail=hasattr(report, "wasxfail"))
-        phase["reason"] = str(reason)[:OUTPUT_LIMIT]
-        phase["text"] = str(report.longrepr or "")[-OUTPUT_LIMIT:] if error is None else ""
-        self.report["phases"].append(phase)
+            error = call.excinfo
+        self.report["phases"].append(self.phase(call.when, error, report))
         self.report["seconds"] += call.stop - call.start
         self.report["output"] = "".join(text for _, text in report.sections)[-OUTPUT_LIMIT:]
 
     def pytest_keyboard_interrupt(self, excinfo):
         """Report that the run was broken off: ``pytest.exit``, or pytest or a plugin broke."""
-        self.send("broken_off", phases=[self.describe("run", excinfo.value)])
+        self.send("broken_off", phases=[self.phase("run", excinfo)])
 
     pytest_internalerror = pytest_keyboard_interrupt
 
