@@ -105,10 +105,10 @@ def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:
     for name in files_of(root):
         path = root / name
         if {path, *path.parents}.isdisjoint(without):
-            content = b"unread"
+            state: list[object] = [name, os.access(path, os.X_OK)]
             with suppress(OSError):
-                link = path.readlink() if path.is_symlink() else ""
-                content = os.fsencode(link) or hashlib.sha256(path.read_bytes()).digest()
-            kind = f"\0{path.is_symlink():d}{os.access(path, os.X_OK):d}\0"
-            digest.update(name.encode("utf-8", "surrogateescape") + kind.encode() + content)
+                is_link = path.is_symlink()
+                content = path.readlink() if is_link else hashlib.sha256(path.read_bytes()).digest()
+                state.append(content)
+            digest.update(repr(state).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

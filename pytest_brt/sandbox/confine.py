@@ -1,4 +1,4 @@
-"""Shuts a process in by Landlock, and ends all that it leaves: ``python -I confine.py FD``.
+"""Shuts a process in by Landlock, and ends all that it leaves: ``python -P confine.py FD``.
 
 It takes its order as JSON from the descriptor, and stays as the parent of the program: what that
 leaves running comes to it, whatever session it made its own, and is killed.
@@ -89,7 +89,6 @@ def main():
     """Run the program and end with its status; for a signal it is 128 and its number."""
     with open(int(sys.argv[1]), encoding="utf-8") as stream:
         order = json.load(stream)
-    sys.path.append(order["libraries"])
     prctl(_SET_SUBREAPER, 1)
     prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
     signal.signal(signal.SIGTERM, end_all)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,14 +121,13 @@ class Runner:
         name: str,
         deadlines: Deadlines,
         order: Mapping[str, object],
-        changes: Iterable[FileChange] = (),
+        changes: Sequence[FileChange] = (),
         *,
         seed: int = 0,
-        compiles: bool = False,
     ) -> tuple[ProcessResult, View]:
         """Run one of our scripts in the project's interpreter, on a private copy with changes.
 
-        With `compiles`, the bytecode of the copy is kept for others.
+        What the first run of tests without changes compiles is kept for other copies.
 
         Raises:
             NoRoom: the disk is full.
@@ -138,10 +137,12 @@ class Runner:
             copy.write(changes)
             if sandbox.user is not None:
                 copy.give(sandbox.user)
+            own_root = sandbox.has_own_root
+            # Elsewhere each copy has another path, and bytecode names it.
+            compiles = name == "plugin" and own_root and not (changes or self.bytecode.exists())
             env = {"PYTHONHASHSEED": str(seed)}
             if not compiles:
                 env["PYTHONDONTWRITEBYTECODE"] = "1"
-            own_root = sandbox.has_own_root
             view = make_view(self.subject, copy, sandbox.shown, own_root=own_root, **env)
             result = run_process(
                 sandbox,
@@ -216,8 +217,6 @@ class _Tree:
         paths = [change.path for change in self.changes if not is_test_path(change.path)]
         changed = [(path, names) for path in paths if (names := module_names(path, roots))]
         brought = [test.path for test in tests if test.source is not None]
-        # Elsewhere than in a root of its own, each copy has another path, and bytecode names it.
-        compiles = runner.sandbox.has_own_root and not (brought or self.changes)
         files: dict[str, list[str]] = {}
         for test in tests:
             files.setdefault(test.path, []).extend(test.names)
@@ -240,7 +239,6 @@ class _Tree:
             order,
             (*self.changes, *(file for test in tests for file in test.files)),
             seed=self.hash_seed,
-            compiles=compiles and not runner.bytecode.exists(),
         )
         return Reading(result=result, view=view, seconds=self.each, is_patched=bool(changed))
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_brt.sandbox.seccomp import filter_program
@@ -71,7 +70,7 @@ class Sandbox:
     def command(self, argv: Sequence[str], view: View, plan: int) -> list[str]:
         """Return what runs `argv`; it reads what `plan` returns from a descriptor."""
         if not self.has_own_root:
-            return [sys.executable, "-I", "-S", _CONFINE, str(plan)]
+            return [sys.executable, "-P", _CONFINE, str(plan)]
         line = ["bwrap", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
         line += ["--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
         line += [] if self.network else ["--unshare-net"]
@@ -94,14 +93,12 @@ class Sandbox:
         """Return the filter for bubblewrap, or the order for the program that does without it."""
         if self.has_own_root:
             return self.filter
-        libraries = find_spec("landlockpy")
         order = {
             "argv": argv,
             "env": dict(view.env),
             "readable": [*_KERNEL, *(real for real, _ in view.shown)],
             "writable": os.path.dirname(view.copy),
             "landlock": self.isolation is Isolation.LANDLOCK,
-            "libraries": str(Path(libraries.origin or "").parents[1]) if libraries else "",
             "filter": self.filter.hex(),
             "user": self.user,
             "events": events,

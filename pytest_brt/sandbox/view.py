@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,36 +90,33 @@ def make_view(
     """
     tree = subject.root if own_root else str(workspace.copy)
     folder = "/tmp" if own_root else str(workspace.temporary)
-    variables = {"PATH": os.defpath, "LANG": "C.UTF-8"}
-    for name, value in os.environ.items():
-        if name in _PASSED_ON or name.startswith("LC_"):
-            variables[name] = value
-    variables |= {"HOME": folder, "TMPDIR": folder, "USER": "nobody", "LOGNAME": "nobody"}
-    variables |= dict(subject.env)
+    passed = {k: v for k, v in os.environ.items() if k in _PASSED_ON or k.startswith("LC_")}
+    variables = {
+        "LANG": "C.UTF-8",
+        **passed,
+        **dict.fromkeys(("HOME", "TMPDIR"), folder),
+        **dict.fromkeys(("USER", "LOGNAME"), "nobody"),
+        **dict(subject.env),
+        "PYTHONPATH": os.pathsep.join(subject.import_path(tree)),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        **env,
+    }
     # The tests' own subprocesses find the same interpreter.
-    variables["PATH"] = f"{Path(subject.python).parent}{os.pathsep}{variables['PATH']}"
-    variables["PYTHONPATH"] = os.pathsep.join(subject.import_path(tree))
-    variables["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    folders = (os.path.dirname(subject.python), variables.get("PATH", os.defpath))
     libraries = variables.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    named = [path for path in (*subject.users_path, *libraries) if os.path.isdir(path)]
+    named = [path for path in named if not shows_too_much(path)]
+    named += [*own_import_folders(subject.python, subject.root), *shown]
+    ours = (*SYSTEM, INSIDE, *workspace.environments)
     return View(
         root=subject.root,
         copy=str(workspace.copy),
         tree=tree,
-        env=variables | env,
+        env={**variables, "PATH": os.pathsep.join(folders)},
         shown=(
-            *dict.fromkeys(_shown_folders(subject, libraries, shown)),
-            *((path, path) for path in (*SYSTEM, INSIDE, *workspace.environments)),
+            *interpreter_folders(subject.python, subject.root),
+            *((os.path.realpath(path), path) for path in named),
+            *((path, path) for path in ours),
         ),
         environments=tuple(workspace.environments),
     )
-
-
-def _shown_folders(
-    subject: Subject, libraries: Sequence[str], shown: Sequence[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield the folders outside of the project that its processes see: real path, and name."""
-    yield from interpreter_folders(subject.python, subject.root)
-    named = (path for path in (*subject.users_path, *libraries) if os.path.isdir(path))
-    safe = (path for path in named if not shows_too_much(path))
-    for path in (*own_import_folders(subject.python, subject.root), *safe, *shown):
-        yield os.path.realpath(path), path

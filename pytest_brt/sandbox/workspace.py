@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -141,25 +140,18 @@ class Workspace:
             place = Path(os.path.normpath(self.copy / change.path))
             if not is_below(os.path.realpath(place.parent), str(self.copy)) or place == self.copy:
                 raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
-            _write(place, change)
-
-
-def _write(place: Path, change: FileChange) -> None:
-    """Write or remove a file, and with it what was compiled of it."""
-    cache = place.parent / "__pycache__"
-    for stale in cache.glob(f"{place.stem}.*"):
-        if not cache.is_symlink():  # what it leads to is not ours
-            stale.unlink()
-    before = place.lstat().st_mtime_ns if os.path.lexists(place) else 0
-    if before and (place.is_symlink() or not place.is_dir()):
-        place.unlink()
-    if change.content is not None:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(change.content)
-        place.chmod(0o755 if change.executable else 0o644)
-        # Bytecode would be taken for valid where size and second of a change agree.
-        later = max(time.time_ns(), before + 2_000_000_000)
-        os.utime(place, ns=(later, later))
+            if place.is_symlink() or place.is_file():
+                place.unlink()
+            # What was compiled of it would be taken for valid where size and second agree.
+            cache = place.parent / "__pycache__"
+            if cache.is_symlink():
+                cache.unlink()
+            for stale in cache.glob(f"{place.stem}.*"):
+                stale.unlink()
+            if change.content is not None:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(change.content)
+                place.chmod(0o755 if change.executable else 0o644)
 
 
 @contextmanager

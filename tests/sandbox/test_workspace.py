@@ -47,7 +47,7 @@ def test_caches_environments_and_pipes_are_not_copied(tmp_path: Path, root: Path
     assert not workspace.copy.exists()
 
 
-def test_a_change_drops_bytecode_and_is_later_than_the_file(tmp_path: Path, root: Path) -> None:
+def test_a_change_drops_bytecode(tmp_path: Path, root: Path) -> None:
     cached = root / "pkg/__pycache__/core.cpython-311.pyc"
     cached.parent.mkdir()
     cached.touch()
@@ -56,7 +56,6 @@ def test_a_change_drops_bytecode_and_is_later_than_the_file(tmp_path: Path, root
         changed = workspace.copy / "pkg/core.py"
         assert changed.read_bytes() == b"x = 2\n"
         assert os.access(changed, os.X_OK)
-        assert changed.stat().st_mtime > (root / "pkg/core.py").stat().st_mtime + 1
         assert not (workspace.copy / "pkg/__pycache__" / cached.name).exists()
         workspace.write([FileChange(path="pkg/core.py", content=None)])
         assert not changed.exists()
