@@ -105,7 +105,7 @@ class Session:
         self.loop = None
         sys.modules["__main__"] = types.ModuleType("__main__")
         self.space = vars(sys.modules["__main__"])
-        self.space["__builtins__"] = __builtins__
+        self.space.update(__builtins__=__builtins__, __file__=NAME)
         self.capture = Capture()
         for line in order["warnings"]:
             set_filter(line)
