@@ -184,7 +184,7 @@ def main(order, events):
     calls = None
     for index, source in enumerate(order["statements"]):
         if index == order["calls_from"]:
-            calls = watch.Calls(order["packages"])
+            calls = watch.Calls(order["packages"], keeps_all=True)
         session.run(index, source)
     events.send("finish", called=calls.end() if calls else [])
     os._exit(0)

@@ -58,10 +58,14 @@ class LineMonitor:
 
 
 class Calls:
-    """The functions that are called from here on, and whether one is of `packages` and no test."""
+    """Whether a function is called from here on that is of `packages` and no test.
 
-    def __init__(self, packages):
+    With `keeps_all` also all that are called; else it costs nothing more after the first.
+    """
+
+    def __init__(self, packages, keeps_all=False):
         self.packages = packages
+        self.keeps_all = keeps_all
         self.codes = {}
         #: None when that cannot be told: the project's packages are not known, or a process was
         #: started, in which it may have run.
@@ -81,6 +85,8 @@ class Calls:
         names = module.split(".") if isinstance(module, str) else [""]
         if names[0] in self.packages and not names[-1].startswith(("test_", "conftest")):
             self.seen = True
+            if not self.keeps_all:
+                sys.setprofile(None)
         elif module == "subprocess" and not self.seen:
             self.seen = None
 
