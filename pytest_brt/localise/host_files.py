@@ -13,7 +13,7 @@ from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import files_of
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.project.layout import is_support_code
-from pytest_brt.project.words import split_identifier, terms_of
+from pytest_brt.project.words import split_identifier
 from pytest_brt.types import Issue, Place
 
 #: All tests of a module skipped, whatever the machine, or given values by a mark.
@@ -27,11 +27,6 @@ _DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
 _FUNCTION = re.compile(r"^\s*(?:async )?def (\w+)", re.MULTILINE)
 #: What it is worth beside the tokens that the name of the file fits a module of the test's imports.
 _NAME_FITS = 3.0
-#: What the name of the likeliest function weighs among the words of a report, and that of its
-#: module, which the test file may be called after.
-_SUSPECT = 2.0
-#: Suspects whose names are looked for, and how much less each says than the one before it.
-_MAX_SUSPECTS, _DECAY = 6, 0.7
 #: What it is worth, beside the words of the best file, that the likeliest module is imported.
 _IMPORTS = 0.3
 
@@ -95,12 +90,7 @@ def choose_host(source: str, root: Path, cache: Path | None, fails_in: str = "")
 
 def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
     """Return the path of the test file that a test of `issue` would be added to, or ""."""
-    query = dict(query_of(issue))
-    for rank, suspect in enumerate(suspects[:_MAX_SUSPECTS]):
-        module = index.layout.module_of(suspect.path).rpartition(".")[2]
-        for term in terms_of(suspect.function, module):
-            query[term] = max(query.get(term, 0.0), _SUSPECT * _DECAY**rank)
-    scores = dict(index.relevance(query, tests=True).files)
+    scores = dict(index.relevance(query_of(issue), tests=True).files)
     best = max(scores.values(), default=1.0)
     for path in files_of(suspects)[:1]:
         for importer in index.importers(index.layout.module_of(path)):

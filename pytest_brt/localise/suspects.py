@@ -1,15 +1,15 @@
 """The places where the bug may be, from all that the report says and its code runs.
 
 A chunk scores by the words that it shares with the report and by those of its file, each as a share
-of the best, and by what else in the report points at it: frames, names of files, modules and
-classes, and what its code ran.
+of the best, and by what else in the report points at it: frames, names of files and
+modules, and what its code ran.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.query import query_of, weight_of
@@ -23,16 +23,13 @@ from pytest_brt.types import Issue, Note, Place, Raised
 _OF_FILE = 0.5
 #: What scores less than this share of the best is not worth a look.
 _MIN_SHARE = 0.25
-#: What is left of the score of a class that only says what went wrong, and how it is called.
-_OF_ERROR = 0.8
-_ERROR = re.compile(r"(?:Error|Exception|Warning)\b")
 #: Lines of a place that a user names.
 _SPAN = re.compile(r":(\d+)(?:-(\d+))?$")
 #: Places of one class, and of one file, that stand before those of others.
 _MAX_OF_CLASS, _MAX_OF_FILE = 4, 12
 #: What it is worth that the report names the file, and, for each weight of a word in the report,
-#: that it speaks of the module or the class around the place.
-_NAMED_FILE, _MODULE, _CLASS = 0.3, 0.1, 0.05
+#: that it speaks of the module around the place.
+_NAMED_FILE, _MODULE = 0.3, 0.1
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
 #: more there are, the less it says of each.
 _RAN, _MAX_TELLING = 0.5, 40
@@ -62,7 +59,7 @@ def find_suspects(
     if paths:
         every = [*index.chunks().values(), *index.chunks(product=False).values()]
         chunks = {chunk for chunk in every if chunk.path in paths}
-    scores = _scores(found, evidence, index, chunks)
+    scores = _scores(found, evidence, chunks)
     top = max(scores.values(), default=0.0) or 1.0
     likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
     order = sorted(likely, key=lambda one: (-scores[one], one.path, one.line))
@@ -91,7 +88,11 @@ def _evidence(
     evidence: defaultdict[Chunk, list[Evidence]] = defaultdict(list)
     files = named_files(issue.text, index)
     for chunk in found.chunks:
-        evidence[chunk] += _spoken_of(chunk, query, index)
+        package, _, module = index.layout.module_of(chunk.path).rpartition(".")
+        # The project itself is always spoken of.
+        if package and (weight := weight_of(module, query)):
+            clue = Note(code="spoken-of", text=f"the report speaks of {module}")
+            evidence[chunk].append((_MODULE * weight, clue))
         if chunk.path in files:
             evidence[chunk].append((_NAMED_FILE, files[chunk.path]))
     share = _RAN * min(1.0, (_MAX_TELLING / max(len(ran), 1)) ** 0.5)
@@ -104,35 +105,17 @@ def _evidence(
     return evidence
 
 
-def _spoken_of(chunk: Chunk, query: Mapping[str, float], index: Index) -> Iterator[Evidence]:
-    """Yield the module and the class around a chunk, as far as the report speaks of them."""
-    package, _, module = index.layout.module_of(chunk.path).rpartition(".")
-    around = chunk.function.split(".")[-2:-1]
-    # The project itself is always spoken of.
-    names = {module: _MODULE} if package else {}
-    for name, worth in (names | dict.fromkeys(around, _CLASS)).items():
-        if weight := weight_of(name, query):
-            text = f"the report speaks of {name}"
-            yield worth * weight, Note(code="spoken-of", text=text)
-
-
 def _scores(
     found: Relevance,
     evidence: Mapping[Chunk, Sequence[Evidence]],
-    index: Index,
     chunks: Iterable[Chunk],
 ) -> dict[Chunk, float]:
     best = max(found.chunks.values(), default=1.0)
     best_file = max(found.files.values(), default=1.0)
-    # Classes of exceptions have the words of a report, and do nothing.
-    heads = ((one, f"{one.name} {one.signature}") for one in index.classes())
-    errors = {(one.path, one.qualname) for one, head in heads if _ERROR.search(head)}
     scores: dict[Chunk, float] = {}
     for chunk in chunks:
         words = found.chunks.get(chunk, 0.0) / best
         words += _OF_FILE * found.files.get(chunk.path, 0.0) / best_file
-        if (chunk.path, chunk.function.partition(".")[0]) in errors:
-            words *= _OF_ERROR
         scores[chunk] = words + sum(score for score, _ in evidence[chunk])
     return scores
 
