@@ -1,4 +1,4 @@
-"""What a report says of its failure, and whether the failure of a test is that one.
+"""What a report says of its failure: whether a test fails so, and asserts nothing against it.
 
 LIBRO ranks by it (paper 001, requirements 26 and 27 of its code), with Python's words.
 """
@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_brt.oracle.draft import simple
-from pytest_brt.pysource.parse import called_name, parse_or_empty
+from pytest_brt.pysource.parse import Function, called_name, parse_or_empty
 from pytest_brt.report.match import match_values, messages_agree
-from pytest_brt.types import Raised
+from pytest_brt.types import CandidateTest, Raised
 from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole, Reading
 
 #: What the exceptions of a failed assertion are called; anything else is a crash.
 ASSERTIONS = frozenset({"AssertionError", "Failed"})
 _SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|not in|in) (.+)$")
-_NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '([\w.]+)'>")
+_NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '(?:\w+\.)*(\w+)'>")
 _CRASH = re.compile(r"exception|crash|throw|traceback|\brais(?:e|es|ed|ing)\b", re.IGNORECASE)
+#: How two values are said to be the same, and not to be: operators, and methods of unittest.
+_SAME = ("Eq", "Is", "assertEqual", "assertIs")
+_OTHER = ("NotEq", "IsNot", "assertNotEqual", "assertIsNot")
+#: Of dotted names, alone or in a tuple.
+_LAST_NAMES = re.compile(r"(\w+)(?=[,)]|$)")
+_Literal = ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set | ast.UnaryOp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,22 +56,24 @@ class ReportFacts:
 
 def read_facts(reading: Reading) -> ReportFacts:
     """Return what a report says of its failure; nothing is run."""
-    values = reading.claims_of(ClaimKind.VALUE)
-    raises = reading.claims_of(ClaimKind.RAISES)
-    wanted = [claim.text for claim in values if claim.role is ClaimRole.EXPECTED and claim.text]
-    asked = {claim.exception for claim in raises if claim.role in RIGHT}
-    complained = [claim.exception for claim in raises if claim.role is ClaimRole.ACTUAL]
-    wrong = [claim.text for claim in values if claim.role is ClaimRole.ACTUAL and claim.text]
-    is_crash = bool(reading.exceptions or _CRASH.search(reading.issue.text)) and not asked
+
+    def values(*roles: ClaimRole) -> tuple[str, ...]:
+        return tuple(c.text for c in reading.claims_of(ClaimKind.VALUE, *roles) if c.text)
+
+    def exceptions(*roles: ClaimRole) -> set[str]:
+        return {claim.exception for claim in reading.claims_of(ClaimKind.RAISES, *roles)}
+
+    asked, wanted = exceptions(*RIGHT), values(ClaimRole.EXPECTED)
+    is_crash = bool(reading.exceptions or _CRASH.search(reading.issue.text))
     return ReportFacts(
         text=reading.issue.text,
-        is_crash=is_crash,
+        is_crash=is_crash and not asked,
         exceptions=reading.exceptions,
-        wrong=tuple(dict.fromkeys(text for text in wrong if text not in wanted)),
-        right=tuple(claim.text.strip() for claim in values if claim.role in RIGHT and claim.text),
-        shown=tuple(claim.text for claim in values if claim.role in WRONG and claim.text),
-        wanted=tuple(wanted),
-        raised=tuple(dict.fromkeys(name for name in complained if name and name not in asked)),
+        wrong=tuple(text for text in values(ClaimRole.ACTUAL) if text not in wanted),
+        right=tuple(map(str.strip, values(*RIGHT))),
+        shown=values(*WRONG),
+        wanted=wanted,
+        raised=tuple(exceptions(ClaimRole.ACTUAL) - asked - {""}),
         stated=tuple(
             (statement.source, claim.text)
             for statement in reading.statements
@@ -78,25 +86,29 @@ def failure_matches_report(facts: ReportFacts, source: str, raised: Raised | Non
     """Say in a few words how the failure of a test matches the report, "" when it does not."""
     if raised is None:
         return ""
-    name = simple(raised.type)
+    name = raised.name
     if name not in ASSERTIONS:
         # A name like `error` is a word as well: it counts with its module only.
         called = name if name[:1].isupper() else raised.type
         is_named = facts.is_crash and re.search(rf"\b{re.escape(called)}\b", facts.text)
         return f"the report names {name}" if is_named and name != "Exception" else ""
-    first = raised.message.strip().split("\n")[0]
-    if missing := _NOT_RAISED.search(first):
-        wanted = simple(missing[1])
-        return f"the report asks for {wanted}" if wanted in facts.text else ""
-    if stated := states_values(facts, raised):
-        return stated
-    sides = _SIDES.match(first)
-    values = [value for value in (*facts.shown, *facts.wrong) if not value.isidentifier()]
-    for side in sides.groups() if sides else ():
-        # What the test passes in, or expects, is in the report for another reason.
-        if side not in source and any(match_values(side, value) for value in values):
-            return f"the report quotes the value {side.strip()[:60]}"
-    return ""
+    if missing := _NOT_RAISED.search(raised.message):
+        return f"the report asks for {missing[1]}" if missing[1] in facts.text else ""
+    # What the test passes in, or expects, is in the report for another reason.
+    sides = [side for side in _sides(raised) if side not in source]
+    quoted = [side for side in sides if _has(facts.shown, side) and not side.isidentifier()]
+    said = f"the report quotes the value {quoted[0][:60]}" if quoted else ""
+    return states_values(facts, raised) or said
+
+
+def _sides(raised: Raised) -> tuple[str, ...]:
+    """Return the two sides of a comparison that failed; () of anything else."""
+    match = _SIDES.match(raised.message.strip().split("\n")[0])
+    return match.groups() if match else ()
+
+
+def _has(values: tuple[str, ...], text: str) -> bool:
+    return any(match_values(text, value) for value in values)
 
 
 def states_values(facts: ReportFacts, raised: Raised | None) -> str:
@@ -104,33 +116,79 @@ def states_values(facts: ReportFacts, raised: Raised | None) -> str:
 
     "" where it did not.
     """
-    sides = _SIDES.match(raised.message.strip().split("\n")[0]) if raised else None
-    if sides is None or " == " not in sides[0]:
-        return ""
-    for seen, asked in ((sides[1], sides[2]), (sides[2], sides[1])):
-        is_shown = any(match_values(seen, value) for value in facts.shown)
-        if is_shown and any(match_values(asked, value) for value in facts.wanted):
-            return f"the report wants {asked.strip()[:60]} in place of {seen.strip()[:60]}"
+    sides = _sides(raised) if raised and " == " in raised.message else ()
+    for seen, asked in (sides, sides[::-1]) if sides else ():
+        if _has(facts.shown, seen) and _has(facts.wanted, asked):
+            return f"the report wants {asked[:60]} in place of {seen[:60]}"
     return ""
 
 
 def shows_exception(facts: ReportFacts, raised: Raised) -> bool:
     """Say whether the report has an exception with its message, numbers and quotes aside."""
-    return any(
-        simple(known.type) == simple(raised.type)
-        and known.message
-        and messages_agree(known.message, raised.message)
-        for known in facts.exceptions
-    )
+    same = [known for known in facts.exceptions if known.name == raised.name and known.message]
+    return any(messages_agree(known.message, raised.message) for known in same)
 
 
 def catches_named(facts: ReportFacts, source: str) -> bool:
     """Say whether the test catches, or waits for, an exception that the report names."""
-    caught: list[ast.expr] = []
-    for node in ast.walk(parse_or_empty(source)):
+    tree = parse_or_empty(source)
+    caught = [name for name, _ in _awaited(tree)]
+    for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and node.type:
-            caught.append(node.type)
-        elif isinstance(node, ast.Call) and called_name(node) in ("raises", "assertRaises"):
-            caught += node.args[:1]
-    names = (n.id for one in caught for n in ast.walk(one) if isinstance(n, ast.Name))
-    return any(re.search(rf"\b{name}\b", facts.text) for name in names)
+            caught += _LAST_NAMES.findall(ast.unparse(node.type))
+    return any(re.search(rf"\b{name}\b", facts.text) for name in caught)
+
+
+def asserts_reported_bug(test: CandidateTest, facts: ReportFacts) -> str:
+    """Return what a test asserts that its report calls wrong, "" for nothing.
+
+    That is a value that it complains about, another one than it states for the same call, an
+    exception that it complains about, or that a value is wrong which it calls right.
+    """
+    tree = _function_of(test)
+    for how, asked, other in _comparisons(tree):
+        if not isinstance(other, _Literal | ast.BinOp):
+            continue
+        text = ast.unparse(other)
+        call = "".join(ast.unparse(asked).split())
+        stated = tuple(value for one, value in facts.stated if "".join(one.split()) == call)
+        if how in _SAME and _has(facts.wrong, text):
+            return f"asserts the value that the report calls wrong: {text[:80]}"
+        if how in _SAME and stated and isinstance(other, _Literal) and not _has(stated, text):
+            return f"asserts {text[:80]}, the report states {stated[0][:80]}"
+        # As it is: white space may be what is wrong.
+        if how in _OTHER and {text, getattr(other, "value", text)} & {*facts.right}:
+            return f"forbids the value that the report calls right: {text[:80]}"
+    wrong = [name for name, says in _awaited(tree) if name in facts.raised and not says]
+    return f"asserts the exception that the report calls wrong: {wrong[0]}" if wrong else ""
+
+
+def _function_of(test: CandidateTest) -> ast.AST:
+    """Return the function that a test is, where its file has it; else all of the file."""
+    tree = parse_or_empty(test.source or "")
+    name = test.name.partition("[")[0].rpartition("::")[2]
+    functions = (node for node in ast.walk(tree) if isinstance(node, Function))
+    return next((node for node in functions if node.name == name), tree)
+
+
+def _comparisons(tree: ast.AST) -> Iterator[tuple[str, ast.expr, ast.expr]]:
+    """Yield how two values are compared, and the two, in both orders."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assert(test=ast.Compare(left=left, ops=[operator], comparators=[right])):
+                how = type(operator).__name__
+            case ast.Call(args=[left, right, *_]):
+                how = called_name(node)
+            case _:
+                continue
+        yield how, left, right
+        yield how, right, left
+
+
+def _awaited(tree: ast.AST) -> Iterator[tuple[str, bool]]:
+    """Yield the exceptions that are asked for, and whether they are to say something."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(args=[kinds, *_]) if called_name(node) in ("raises", "assertRaises"):
+                says = any(word.arg == "match" for word in node.keywords)
+                yield from ((name, says) for name in _LAST_NAMES.findall(ast.unparse(kinds)))

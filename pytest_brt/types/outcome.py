@@ -53,6 +53,11 @@ class Raised:
     values: tuple[tuple[str, str], ...] = ()
 
     @property
+    def name(self) -> str:
+        """Its type without the module."""
+        return self.type.rpartition(".")[2]
+
+    @property
     def in_project(self) -> Frame | None:
         """The last frame of the project, None when it came through none."""
         return next((frame for frame in reversed(self.frames) if frame.project), None)
