@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_brt.observe.run_snippets import Observation
-from pytest_brt.pysource.parse import bodies, is_literal, parse
-from pytest_brt.report.match import ADDRESS, Match, is_steady, quoted_in
+from pytest_brt.pysource.parse import is_literal, parse
+from pytest_brt.report.match import Match, is_steady, quoted_in
 
 _ENVIRONMENT = re.compile(
     r"__version__|show_versions|\bplatform\.|sys\.version|\.version\b|print_versions|__file__"
 )
-#: What an object looks like that says nothing of itself.
-_ADDRESS_ALONE = re.compile(rf"<[^<>]* at {ADDRESS.pattern}>")
 #: Characters of a result that is compared.
 _LONGEST = 4000
 
@@ -28,7 +26,7 @@ class Form(StrEnum):
     STDOUT = "stdout"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Result:
     """One form of the result of one statement."""
 
@@ -43,10 +41,8 @@ class Result:
 
     @property
     def can_compare(self) -> bool:
-        """Whether it is the same in every run, addresses aside, and not too long."""
-        steady = self.form is not Form.STDOUT or is_steady(self.text)
-        alone = _ADDRESS_ALONE.fullmatch(self.text.strip())
-        return steady and not alone and len(self.text) <= _LONGEST
+        """Whether it is the same in every run and not too long."""
+        return is_steady(self.text) and len(self.text) <= _LONGEST
 
     def quoted_by(self, text: str) -> Match:
         """Say how well a text quotes it; of a string, a literal quotes the value alone."""
@@ -55,41 +51,27 @@ class Result:
         return quoted_in(self.text, text)
 
 
-def results_of(observation: Observation, *, blank: bool = False) -> tuple[Result, ...]:
+def results_of(one: Observation, *, blank: bool = False) -> tuple[Result, ...]:
     """Return what a statement showed on the unpatched tree, most natural form first.
 
     With `blank` also what nobody sees: None, and blank lines.
     """
-    source, did = observation.source, observation.result
+    source, did = one.source, one.result
     if did is None or did.raised is not None or _ENVIRONMENT.search(source):
         return ()
-    expression, value = shown_expression(source), did.value
+    expression, printed, value = shown_expression(source), printed_argument(source), did.value
     results: list[Result] = []
-    if not expression:
-        is_compound = any(bodies(parse(source).body[-1]))
-        if is_compound and did.stdout.strip():
-            results.append(Result(form=Form.STDOUT, expression=source, text=did.stdout))
-        return tuple(results)
-    if value is not None and not value.is_none:
-        shown = Result(
-            form=Form.VALUE,
-            expression=expression,
-            text=value.repr,
-            evaluable=value.evaluable,
-            type=value.type,
-        )
-        results.append(shown)
+    if value and not value.is_none:
+        kind = value.type
+        results.append(Result(Form.VALUE, expression, value.repr, value.evaluable, kind))
         if value.text != value.repr:
-            results.append(
-                Result(form=Form.STR, expression=expression, text=value.text, type=value.type)
-            )
-    elif value is not None and not did.stdout and (observation.statement.is_inline or blank):
-        results.append(Result(form=Form.VALUE, expression=expression, text="None", evaluable=True))
-    if did.stdout.strip("\n") or (blank and did.stdout):
-        printed = printed_argument(source)
-        text = did.stdout.removesuffix("\n") if printed else did.stdout
-        form = Form.STR if printed else Form.STDOUT
-        results.append(Result(form=form, expression=printed or expression, text=text))
+            results.append(Result(Form.STR, expression, value.text, type=kind))
+    elif value and not did.stdout and (blank or one.statement.is_inline):
+        results.append(Result(Form.VALUE, expression, "None", evaluable=True))
+    if printed and did.stdout:
+        results.append(Result(Form.STR, printed, did.stdout.removesuffix("\n")))
+    elif did.stdout:
+        results.append(Result(Form.STDOUT, expression or source, did.stdout))
     return tuple(result for result in results if blank or result.text.strip())
 
 
@@ -101,20 +83,17 @@ def shown_expression(source: str) -> str:
 
 def evaluated_expression(source: str) -> str:
     """Return the expression that a statement evaluates: shown, or bound to a name."""
-    node = parse(source).body[-1]
-    targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
-    plain = all(isinstance(target, ast.Name | ast.Tuple | ast.List) for target in targets)
-    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and plain:
-        return _segment(source, node.value)
+    match parse(source).body[-1]:
+        case ast.Assign(targets=[ast.Name() | ast.Tuple() | ast.List()], value=value):
+            return _segment(source, value)
     return shown_expression(source)
 
 
 def printed_argument(source: str) -> str:
     """Return X for `print(X)`, "" for anything else."""
     match parse(source).body[-1]:
-        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[argument], keywords=[])):
-            if not isinstance(argument, ast.Starred):
-                return _segment(source, argument)
+        case ast.Expr(ast.Call(ast.Name("print"), [argument], [])):
+            return "" if isinstance(argument, ast.Starred) else _segment(source, argument)
     return ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_brt.observe.run_snippets import ObservedReport
 from pytest_brt.oracle.comparison import quoted
-from pytest_brt.oracle.draft import Draft, simple
+from pytest_brt.oracle.draft import Draft
 from pytest_brt.project.pytest_config import scripts_of
 from pytest_brt.report.match import messages_agree
 from pytest_brt.report.sessions import shell_commands
@@ -37,11 +37,8 @@ def no_traceback(observed: ObservedReport) -> Iterator[Draft]:
             continue
         yield Draft(
             kind=OracleKind.NO_TRACEBACK,
-            index=None,
             body=(f"command = {command}", _RUN, 'assert "Traceback" not in done.stderr'),
-            sentence=f"`{line[:100]}` must not end in {simple(raised.type)}.",
-            fixtures=("tmp_path",),
-            imports=("import subprocess", "import sys"),
+            sentence=f"`{line[:100]}` must not end in {raised.name}.",
         )
 
 
@@ -81,7 +78,7 @@ def _is_reported(raised: Raised, observed: ObservedReport, subject: Subject) -> 
     parts = (part for frame in raised.frames for part in Path(frame.path).parts)
     shown = observed.reading.exceptions
     return not set(subject.packages).isdisjoint(parts) and any(
-        simple(known.type) == simple(raised.type)
+        known.name == raised.name
         and (not known.message or messages_agree(known.message, raised.message))
         for known in shown
     )

@@ -10,62 +10,45 @@ from pytest_brt.edit.source_text import WIDTH
 from pytest_brt.observe.results import Form, Result
 from pytest_brt.oracle.draft import one_line
 from pytest_brt.pysource.parse import parse_expression
-from pytest_brt.report.match import ADDRESS, is_steady
 
-#: Characters of a string that needs a line of its own, and of the parts that it is broken into.
-_LONG = 60
-_PART = re.compile(r".{1,65}$|.{1,65}(?<= )|.{1,65}", re.DOTALL)
-#: Types of what is compared by identity; "" is not known.
-_SINGLETONS = frozenset({"", "bool", "NoneType"})
+#: Characters of a string that needs a line of its own, of its parts there, and of a docstring.
+_LONG, _PART, _LONGEST = 60, re.compile(r".{1,65}$|.{1,65}(?<= )|.{1,65}", re.DOTALL), 400
+#: What binds weaker than a comparison.
+_WEAK = (ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.Tuple)
 
 
-def comparison(result: Result, other: str, *, differs: bool) -> tuple[tuple[str, ...], bool]:
-    """Return the lines that compare a result with `other`, and whether they need `capsys`.
+def comparison(result: Result, other: str, *, differs: bool) -> tuple[str, ...]:
+    """Return the lines that compare a result with `other`.
 
     `other` is Python source where the result can be evaluated, else the text itself.
     """
-    same = "!=" if differs else "=="
-    if result.form is Form.STDOUT:
-        return _printed(result, other, same, "reported" if differs else "expected"), True
+    same, name = ("!=", "reported") if differs else ("==", "expected")
     expression = _grouped(result.expression)
     if result.form is Form.VALUE and result.evaluable:
-        if other.strip() in ("True", "False", "None") and result.type in _SINGLETONS:
-            return (f"assert {expression} is {'not ' if differs else ''}{other.strip()}",), False
-        return (f"assert {expression} {same} {_grouped(other)}",), False
+        if other.strip() in ("True", "False", "None") and result.type in ("", "bool"):
+            same = "is not" if differs else "is"
+        return (f"assert {expression} {same} {_grouped(other)}",)
     text = literal(other)
-    lines: list[str] = []
-    if "\n" in text:
-        name = "reported" if differs else "expected"
-        lines, text = [f"{name} = {text}"], name
-    if result.form is Form.STR and result.type == "str":
-        return (*lines, f"assert {expression} {same} {text}"), False
-    wrap = "repr" if result.form is Form.VALUE else "str"
-    shown = f"{wrap}({result.expression})"
-    if not is_steady(text):
-        shown, text = f're.sub(r"{ADDRESS.pattern}", "0x", {shown})', ADDRESS.sub("0x", text)
-    return (*lines, f"assert {shown} {same} {text}"), False
-
-
-def _printed(result: Result, other: str, same: str, name: str) -> tuple[str, ...]:
-    """Return the lines that compare what a statement prints, with `name` for a text of lines."""
-    text = literal(other)
-    run = result.expression
-    if "\n" not in text:
-        return run, f"assert capsys.readouterr().out {same} {text}"
-    return f"{name} = {text}", run, f"assert capsys.readouterr().out {same} {name}"
+    lines = [f"{name} = {text}"] if "\n" in text else []
+    text = name if lines else text
+    if result.form is Form.STDOUT:
+        return (*lines, result.expression, f"assert capsys.readouterr().out {same} {text}")
+    if result.form is Form.VALUE:
+        expression = f"repr({result.expression})"
+    elif result.type != "str":
+        expression = f"str({result.expression})"
+    return (*lines, f"assert {expression} {same} {text}")
 
 
 def _grouped(expression: str) -> str:
     """Return `expression`, in parentheses where it would bind weaker than a comparison."""
     text = expression.strip()
     node = parse_expression(text)
-    if isinstance(node, ast.Tuple) and text.startswith("("):
-        return expression
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(text) > _LONG:
         return literal(node.value)
-    weak = (ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.Tuple)
+    is_weak = isinstance(node, _WEAK) and not (isinstance(node, ast.Tuple) and text[0] == "(")
     is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-    return f"({expression})" if isinstance(node, weak) or is_not or "\n" in text else expression
+    return f"({expression})" if is_weak or is_not or "\n" in text else expression
 
 
 def docstring(sentence: str) -> list[str]:
@@ -73,17 +56,13 @@ def docstring(sentence: str) -> list[str]:
     # Of characters that cannot be seen, some cannot stand in source at all.
     seen = "".join(letter if letter.isprintable() else " " for letter in one_line(sentence))
     text = seen.replace("\\", "\\\\").replace('"""', "'''").strip()
-    if text.endswith('"'):
-        text += " "
-    if len(text) > 400:
-        text = text[:400].rsplit(" ", 1)[0].rstrip("\\") + " …"
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST].rsplit(" ", 1)[0].rstrip("\\") + " …"
     if len(text) <= WIDTH - 10:
-        return [f'    """{text}"""']
-    # Several blanks are part of a value that is quoted, and no place to break a line.
-    whole = re.sub(" {2,}", lambda blanks: "\0" * len(blanks[0]), text)
-    wrapped = textwrap.wrap(whole, WIDTH - 7, break_long_words=False, break_on_hyphens=False)
-    first, *rest = (line.replace("\0", " ") for line in wrapped)
-    return [f'    """{first}', *(f"    {line}" for line in rest), '    """']
+        end = " " if text.endswith('"') else ""
+        return [f'    """{text}{end}"""']
+    lines = textwrap.wrap(text, WIDTH - 7, break_long_words=False, break_on_hyphens=False)
+    return [f'    """{lines[0]}', *(f"    {line}" for line in lines[1:]), '    """']
 
 
 def literal(text: str) -> str:
@@ -94,13 +73,9 @@ def literal(text: str) -> str:
     """
     if len(text) <= _LONG:
         return quoted(text)
-    return "(\n" + "\n".join(f"    {part}" for part in pieces(text)) + "\n)"
-
-
-def pieces(text: str) -> list[str]:
-    """Return string literals that make up `text`, one per line of it, or more where it is long."""
     lines = text.splitlines(keepends=True)
-    return [quoted(part) for line in lines for part in _PART.findall(line)]
+    parts = (quoted(part) for line in lines for part in _PART.findall(line))
+    return "(\n" + "\n".join(f"    {part}" for part in parts) + "\n)"
 
 
 def quoted(text: str) -> str:

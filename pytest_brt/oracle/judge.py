@@ -205,7 +205,7 @@ def _something_else(test: CandidateTest, run: TestRun, raised: Raised, facts: Re
     if seen and name != seen.name:
         return f"raises {name}, not {seen.name} as before: {line}"
     is_there = seen and _place(seen) and _place(seen) == _place(raised)
-    if seen and not is_there and not messages_agree(seen.message, raised.message):
+    if seen and seen.message and not is_there and not messages_agree(seen.message, raised.message):
         return f"raises a different {name} from before: {line}"
     if any(frame.project and frame.path != test.path for frame in raised.frames):
         return ""

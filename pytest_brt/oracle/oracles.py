@@ -2,40 +2,259 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
-from pytest_brt.observe.results import evaluated_expression, results_of
+from pytest_brt.edit.source_text import indented
+from pytest_brt.observe.results import (
+    Form,
+    Result,
+    evaluated_expression,
+    printed_argument,
+    results_of,
+)
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.command_line import no_traceback
 from pytest_brt.oracle.comparison import comparison
-from pytest_brt.oracle.draft import Draft, shorten
+from pytest_brt.oracle.draft import Draft, quote_of, shorten
+from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.oracle.evidence import measured
-from pytest_brt.oracle.exceptions import does_not_raise, must_raise
-from pytest_brt.oracle.results import gives_stated_value, no_longer_gives
-from pytest_brt.pysource.parse import is_literal
-from pytest_brt.report.match import Match
-from pytest_brt.types import Evidence, OracleKind
-from pytest_brt.types.report import WRONG, ClaimKind, ClaimRole
+from pytest_brt.pysource.parse import Function, covers, is_literal, parse_or_empty
+from pytest_brt.report.claims import states_it
+from pytest_brt.report.match import Match, messages_agree
+from pytest_brt.types import Evidence, OracleKind, Raised
+from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole
 
-#: The first of them come first where drafts are equally likely.
-ORACLES = (does_not_raise, no_traceback, gives_stated_value, must_raise, no_longer_gives)
 _OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE)
+#: Raised by the snippet's own mistakes, or by what lacks here, unless the report shows it.
+_MISTAKES = frozenset(
+    {"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError", "FileNotFoundError"}
+)
+#: How code and docstrings say what a function raises.
+_RAISES = re.compile(r"(?i:\braises?\b)[\s:`~]*(?:\w+\.)*([A-Z]\w+)")
+_TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
+#: Signs that make a complaint plain.
+_PLAIN = 2
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+#: Words of a title that are no names of code.
+_COMMON = frozenset((
+    "the", "and", "for", "not", "with", "from", "import", "print", "return", "returns",
+    "should", "does", "when", "wrong", "result", "value", "error", "bug", "fails", "fail",
+    "using", "use", "issue", "problem", "incorrect", "class", "function", "method", "object",
+))  # fmt: skip
 
 
 def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
     """Return what all oracles want tested, those first whose evidence was right most often."""
-    drafts = [draft for oracle in ORACLES for draft in oracle(observed)]
+    oracles = (does_not_raise, gives_stated_value, must_raise, no_longer_gives)
+    drafts = [
+        replace(draft, index=index, signs=draft.signs + _title_names(observed, one.source))
+        for oracle in oracles
+        for index, one in enumerate(observed.observations)
+        if one.result is not None and not one.missing
+        for draft in oracle(observed, one)
+    ]
     # Where a crash is reported, a result that is only shown beside it is not what goes wrong; and
     # where an exception is wanted, a right fix raises before there is a result.
     is_crash = any(draft.evidence is Evidence.REPORTED_EXCEPTION for draft in drafts)
     refuses = any(draft.kind is OracleKind.MUST_RAISE for draft in drafts)
     kept = [
         draft
-        for draft in drafts
+        for draft in (*drafts, *no_traceback(observed))
         if not (refuses and draft.kind in _OF_VALUES)
         if not (is_crash and draft.kind is OracleKind.GONE and not draft.quote)
     ]
     return tuple(sorted(kept, key=lambda d: (-measured(d.evidence).confidence, -d.signs)))
+
+
+def _title_names(observed: ObservedReport, source: str) -> int:
+    """Return how many names in `source` the report's title speaks of."""
+    words = {word.lower() for word in _NAME.findall(observed.reading.issue.title)} - _COMMON
+    return len(words & {name.lower() for name in _NAME.findall(source)})
+
+
+# -- an exception --
+
+
+def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft]:
+    """An exception that the report complains about must not be raised."""
+    raised, claims = one.raised, one.statement.claims_of(ClaimKind.RAISES)
+    if raised is None or any(claim.role in RIGHT for claim in claims):
+        return
+    evidence = _evidence_of(observed, raised)
+    if evidence is None:
+        return
+    shown = f"{raised.name}: {raised.message}".split("\n")[0].rstrip(".: ")[:160]
+    body = run = _statement(one, raised)
+    sentence = f"`{shorten(run)}` must not raise {shown}."
+    if allowed := _allowed(observed, raised):
+        handlers = "".join(f"\nexcept {error}:\n    pass" for error in allowed)
+        body = f"try:\n{indented(run)}{handlers}"
+        sentence = f"`{shorten(run)}` may raise {' or '.join(allowed)}, but not {shown}."
+    yield Draft(
+        kind=OracleKind.NO_RAISE,
+        body=(body,),
+        sentence=sentence,
+        quote=quote_of(claim for claim in claims if claim.exception == raised.name),
+        expects=raised,
+        evidence=evidence,
+    )
+
+
+def _evidence_of(observed: ObservedReport, raised: Raised) -> Evidence | None:
+    """Return how plainly the report shows an exception; None where it is no bug."""
+    name, reading = raised.name, observed.reading
+    in_project = raised.in_project is not None
+    messages = [known.message for known in reading.exceptions if known.name == name]
+    words = rf"(?<!\w){re.escape(name)}\b(?::[ \t]+([^`\n]+))?"
+    messages += re.findall(words, reading.issue.text)
+    is_exact = any(messages_agree(message, raised.message) for message in messages)
+    is_assertion = name == "AssertionError" and not in_project
+    if is_exact and (in_project or is_assertion):
+        return Evidence.EXCEPTION if reading.wants_exception else Evidence.REPORTED_EXCEPTION
+    if is_assertion:
+        return Evidence.OWN_TEST
+    if messages and (is_exact or in_project or name not in _MISTAKES):
+        return Evidence.EXCEPTION
+    lacks = name in _MISTAKES or missing_here(raised)
+    return None if lacks or not in_project or reading.exceptions else Evidence.OTHER
+
+
+def _statement(one: Observation, raised: Raised) -> str:
+    """Return what to run: the expression alone where the exception is not in showing it."""
+    functions = {frame.function for frame in raised.frames}
+    in_text = functions & _TEXT_METHODS or "__str__" in raised.message
+    inner = "" if in_text else printed_argument(one.source)
+    return inner or evaluated_expression(one.source) or one.source
+
+
+def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:
+    """Return exceptions of the project that the functions which an exception came through raise.
+
+    So say their code and docstrings; the exception itself and its bases are not among them.
+    """
+    imports = observed.imports
+    subject = imports.engine.subject
+    names: set[str] = set()
+    for frame in raised.frames:
+        path = Path(subject.root, frame.path)
+        tree = parse_or_empty(path.read_bytes() if frame.project and path.is_file() else "")
+        for node in ast.walk(tree):
+            if isinstance(node, Function) and covers(node, frame.line):
+                names.update(_RAISES.findall(ast.unparse(node)))
+    bases = {base.rpartition(".")[2] for base in raised.bases}
+    names -= {*dir(builtins), raised.name, *bases}
+    imports.resolve(names)
+    homes = {name: re.split(r"[ .]", imports.known[name])[1:2] for name in sorted(names)}
+    return [name for name, home in homes.items() if {*home} & {*subject.packages}]
+
+
+def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
+    """What the report calls an error must raise one."""
+    expression, raised = evaluated_expression(one.source), one.raised
+    known = (raised.type, *raised.bases) if raised else ()
+    kinds = {name.rpartition(".")[2] for name in known}
+    for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
+        if expression and claim.raised and not {claim.exception, *_MISTAKES} & kinds:
+            yield Draft(
+                kind=OracleKind.MUST_RAISE,
+                body=(f"with pytest.raises({claim.raised.type}):\n{indented(expression)}",),
+                sentence=f"`{shorten(expression)}` must raise {claim.exception}.",
+                quote=quote_of([claim]),
+                expects=raised,
+            )
+
+
+# -- a result --
+
+
+def gives_stated_value(_: ObservedReport, one: Observation) -> Iterator[Draft]:
+    """A result that the report calls right must come out; of two that differ, neither."""
+    drafts = [*_stated(one)]
+    if len({draft.body for draft in drafts}) == 1:
+        yield drafts[0]
+
+
+def _stated(one: Observation) -> Iterator[Draft]:
+    shown = results_of(one, blank=True)
+    if one.raised:  # what it gives where it no longer raises
+        expression = printed_argument(one.source) or evaluated_expression(one.source)
+        shown = (Result(Form.VALUE, expression, ""),) if expression else ()
+    complaints = [claim.text for claim in one.statement.claims_of(ClaimKind.VALUE, *WRONG)]
+    confirmed = any(result.quoted_by(text) for text in complaints for result in shown)
+    for claim in one.statement.claims_of(ClaimKind.VALUE, ClaimRole.EXPECTED):
+        if compared := _compared(shown, claim.text.strip()):
+            is_plain = confirmed or states_it(claim, one.source)
+            yield Draft(
+                kind=OracleKind.EQUALS,
+                body=comparison(*compared, differs=False),
+                sentence=f"`{shorten(one.source)}` should give {shorten(compared[1])}.",
+                quote=quote_of([claim]),
+                expects=one.raised,
+                evidence=Evidence.STATED_VALUE if is_plain else Evidence.OTHER,
+            )
+
+
+def _compared(shown: tuple[Result, ...], text: str) -> tuple[Result, str] | None:
+    """Return which form of a result to compare, and with what; None where that is unsure."""
+    if not shown or not text or any(result.quoted_by(text) for result in shown):
+        return None
+    first, last = shown[0], shown[-1]
+    if first.form is Form.VALUE:
+        parts = [type(node) for node in parse_or_empty(text).body]
+        if is_literal(text) or (parts == [ast.Expr] and "(" in text):
+            return replace(first, evaluable=True), text
+        return (last, text) if last.form is Form.STR and " " in text else None
+    if is_literal(text):
+        text = str(ast.literal_eval(text))
+    # A report cannot show the newlines at the end of what is printed.
+    end = first.text[len(first.text.rstrip("\n")) :] if first.form is Form.STDOUT else ""
+    return first, text + end
+
+
+def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draft]:
+    """A result that the report shows, and that still comes out, must be gone."""
+    right = observed.reading.claims_of(ClaimKind.VALUE, *RIGHT)
+    claims = one.statement.claims_of(ClaimKind.VALUE, *WRONG)
+    if any(claim in one.statement.claims and not claim.text for claim in right):
+        return  # whatever comes out is called fine
+    for result in results_of(one):
+        quoting = [claim for claim in claims if not claim.text or result.quoted_by(claim.text)]
+        if quoting and result.can_compare:
+            if not any(result.quoted_by(claim.text) for claim in right):
+                claim = max(quoting, key=lambda claim: result.quoted_by(claim.text))
+                signs = (claim.role is ClaimRole.ACTUAL) + (0 if claim.text else _PLAIN)
+                signs += _is_last_shown(observed, one)
+                names = bool(_title_names(observed, one.source))
+                is_plain = signs + names >= _PLAIN
+                given = shorten(result.text)
+                yield Draft(
+                    kind=OracleKind.GONE,
+                    body=comparison(result, result.text, differs=True),
+                    sentence=f"`{shorten(one.source)}` must no longer give {given}.",
+                    quote=quote_of([claim]),
+                    evidence=Evidence.REPORTED_VALUE if is_plain else Evidence.OTHER,
+                    signs=signs + names,
+                )
+            return
+
+
+def _is_last_shown(observed: ObservedReport, one: Observation) -> bool:
+    """Say whether no later statement of the same block has a result shown."""
+    later = observed.observations[observed.observations.index(one) + 1 :]
+    return not any(
+        other.statement.block == one.statement.block
+        and other.statement.claims_of(ClaimKind.VALUE, *WRONG)
+        and results_of(other)
+        for other in later
+    )
+
+
+# -- what is right already --
 
 
 def already_right(observed: ObservedReport) -> Iterator[Draft]:
@@ -46,45 +265,29 @@ def already_right(observed: ObservedReport) -> Iterator[Draft]:
     """
     for index, one in enumerate(observed.observations):
         if one.result is not None and one.raised is None and not one.missing:
-            yield from _without_exception(index, one)
-            yield from _with_value(index, one)
+            yield from (replace(draft, index=index) for draft in _right(one))
 
 
-def _without_exception(index: int, one: Observation) -> Iterator[Draft]:
+def _right(one: Observation) -> Iterator[Draft]:
     expression = evaluated_expression(one.source)
-    for claim in one.statement.claims_of(ClaimKind.RAISES, *WRONG):
-        if claim.exception and "(" in expression:
-            yield Draft(
-                kind=OracleKind.NO_RAISE,
-                index=index,
-                body=(expression,),
-                sentence=f"`{shorten(expression)}` does not raise {claim.exception}.",
-                expects=claim.raised,
-            )
-
-
-def _with_value(index: int, one: Observation) -> Iterator[Draft]:
     shown = [result for result in results_of(one) if result.can_compare]
-    complaints = one.statement.claims_of(ClaimKind.VALUE, *WRONG)
-    comes = any(result.quoted_by(claim.text) for claim in complaints for result in shown)
-    claims = one.statement.claims_of(ClaimKind.VALUE)
     # That what is wanted comes out says more than that what is reported does not.
-    for claim in sorted(claims, key=lambda claim: claim.role is not ClaimRole.EXPECTED):
+    claims = sorted(one.statement.claims, key=lambda claim: claim.role is not ClaimRole.EXPECTED)
+    for claim in claims:
         text = claim.text.strip()
-        wanted = claim.role is ClaimRole.EXPECTED
-        least = Match.EXACT if wanted else Match.SQUEEZED
-        same = [result for result in shown if result.quoted_by(text) >= least]
-        if wanted and same:
-            lines, capsys = comparison(same[0], same[0].text, differs=False)
-        elif claim.role in WRONG and shown and not comes and is_literal(text):
-            lines, capsys = comparison(shown[0], text, differs=True)
-        else:
-            continue
-        gives = "gives" if wanted else "does not give"
-        yield Draft(
-            kind=OracleKind.EQUALS if wanted else OracleKind.GONE,
-            index=index,
-            body=lines,
-            sentence=f"`{shorten(one.source)}` {gives} {shorten(text)}.",
-            fixtures=("capsys",) if capsys else (),
-        )
+        match = max((result.quoted_by(text) for result in shown), default=Match.NONE)
+        if claim.kind is ClaimKind.RAISES:
+            if claim.role in WRONG and claim.exception and "(" in expression:
+                does = f"does not raise {claim.exception}"
+                yield _passing(OracleKind.NO_RAISE, one, (expression,), does)
+        elif claim.role is ClaimRole.EXPECTED and match is Match.EXACT:
+            (result, *_) = [result for result in shown if result.quoted_by(text) is match]
+            lines = comparison(result, result.text, differs=False)
+            yield _passing(OracleKind.EQUALS, one, lines, f"gives {shorten(text)}")
+        elif claim.role in WRONG and shown and not match and is_literal(text):
+            lines = comparison(shown[0], text, differs=True)
+            yield _passing(OracleKind.GONE, one, lines, f"does not give {shorten(text)}")
+
+
+def _passing(kind: OracleKind, one: Observation, body: tuple[str, ...], does: str) -> Draft:
+    return Draft(kind=kind, body=body, sentence=f"`{shorten(one.source)}` {does}.")

@@ -8,7 +8,7 @@ from itertools import islice
 
 from pytest_brt.observe.results import results_of
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
-from pytest_brt.oracle.draft import shorten, simple
+from pytest_brt.oracle.draft import shorten
 from pytest_brt.render.words import count
 from pytest_brt.types import JudgedTest, Note, Verdict
 from pytest_brt.types.report import ClaimKind, ClaimRole, Reading
@@ -92,10 +92,10 @@ def _of_code(ran: Sequence[Observation]) -> Iterator[_Why]:
     raising = [(one, one.raised) for one in ran if one.raised and not one.missing]
     for one, raised in raising:
         claims = one.statement.claims_of(ClaimKind.RAISES)
-        if simple(raised.type) not in {claim.exception for claim in claims}:
+        if raised.name not in {claim.exception for claim in claims}:
             message = f"{raised.type}: {raised.message}".split("\n")[0][:160]
             text = f"line {one.statement.line}: {shorten(one.source)!r} raises {message}"
-            yield "raises", text, _HINTS.get(simple(raised.type), _WRONG)
+            yield "raises", text, _HINTS.get(raised.name, _WRONG)
 
 
 def _of_tests(tests: Sequence[JudgedTest]) -> Iterator[_Why]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from pytest_brt.oracle.draft import simple
 from pytest_brt.oracle.report_facts import ASSERTIONS
 from pytest_brt.patches.history import History
 from pytest_brt.render.words import listed
@@ -94,5 +93,5 @@ def shows_bug(run: TestRun, test: CandidateTest) -> bool | None:
         return False
     if run.verdict is not Verdict.FAIL or run.raised is None:
         return None
-    wanted = {simple(test.expects.type)} if test.expects else ASSERTIONS
-    return True if simple(run.raised.type) in wanted else None
+    wanted = {test.expects.name} if test.expects else ASSERTIONS
+    return True if run.raised.name in wanted else None
