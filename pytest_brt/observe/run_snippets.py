@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.once import Once
 from pytest_brt.pysource.names import Names, names_of, uses_in
-from pytest_brt.pysource.parse import IMPORTS, parse
+from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.report.statements import read_report
 from pytest_brt.sandbox.events import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.statements import Script, run_statements
+from pytest_brt.sandbox.statements import Script, ScriptResult, run_statements
 from pytest_brt.types import Issue, Raised
 from pytest_brt.types.report import Reading, Statement
 
-_NO_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
 #: A statement that ends the process is left out and the rest run again, this often.
 _RESTARTS = 4
 
@@ -86,101 +83,51 @@ class Reports:
 def run_snippets(reading: Reading, engine: Runner) -> ObservedReport:
     """Run the statements of a report in one namespace, in order.
 
-    Names that nothing in the report binds are imported first, and modules that its code takes for
-    imported are.
+    Names that nothing in the report binds are imported first.
 
     Raises:
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    observed = _run(reading, engine)
-    full = _with_submodules(observed)
-    return observed if full == reading else _run(full, engine)
-
-
-def _run(reading: Reading, engine: Runner) -> ObservedReport:
     sources = [statement.source for statement in reading.statements]
     names = [names_of(source) for source in sources]
-    imports = ImportResolver(
-        engine=engine,
-        stars=tuple(dict.fromkeys(star for one in names for star in one.stars)),
-        own=_own_imports(sources),
-        uses=uses_in(*sources),
-    )
+    own: dict[str, str] = {}  # they serve what stands above, too
+    for source, one in zip(sources, names, strict=True):
+        if source.startswith(IMPORTS) and not one.stars:
+            own = {**dict.fromkeys(one.bound, source), **own}
+    stars = tuple(dict.fromkeys(star for one in names for star in one.stars))
+    imports = ImportResolver(engine=engine, stars=stars, own=own, uses=uses_in(*sources))
     bound = accumulate((one.bound for one in names), frozenset.union, initial=frozenset[str]())
     unbound = [one.used - before for one, before in zip(names, bound, strict=False)]
     loose = frozenset[str]().union(*unbound)
     imports.resolve(loose)
-    skipped = {at for at, one in enumerate(names) if one.stars or _is_torn(sources[at])}
-    results, ended = _run_all(sources, imports.imports_for(loose), skipped, engine)
-    return ObservedReport(
-        reading=reading,
-        imports=imports,
-        observations=tuple(
-            Observation(
-                statement=statement,
-                names=names[at],
-                result=results.get(at),
-                ended=ended.get(at, ("", False))[0],
-                timed_out=ended.get(at, ("", False))[1],
-                missing=imports.missing(unbound[at]),
-            )
-            for at, statement in enumerate(reading.statements)
-        ),
+    # What a star gives is imported by name.
+    order = [at for at, one in enumerate(names) if not one.stars]
+    results, ended = _run_all(sources, order, imports.imports_for(loose), engine)
+    observations = (
+        Observation(
+            statement=statement,
+            names=names[at],
+            result=results.get(at),
+            ended=ended[at].ended if at in ended else "",
+            timed_out=at in ended and ended[at].timed_out,
+            missing=imports.missing(unbound[at]),
+        )
+        for at, statement in enumerate(reading.statements)
     )
+    return ObservedReport(reading=reading, imports=imports, observations=tuple(observations))
 
 
 def _run_all(
-    sources: list[str], prelude: tuple[str, ...], skipped: set[int], engine: Runner
-) -> tuple[dict[int, StatementResult], dict[int, tuple[str, bool]]]:
-    """Return what each statement did, and how some ended the process, without `skipped` ones."""
+    sources: list[str], order: list[int], prelude: tuple[str, ...], engine: Runner
+) -> tuple[dict[int, StatementResult], dict[int, ScriptResult]]:
+    """Return what each statement did, and how some ended the process."""
     results: dict[int, StatementResult] = {}
-    ended: dict[int, tuple[str, bool]] = {}
+    ended: dict[int, ScriptResult] = {}
     for _ in range(_RESTARTS):
-        order = [at for at in range(len(sources)) if at not in skipped and at not in ended]
-        run = run_statements(engine, Script(statements=(*prelude, *(sources[at] for at in order))))
-        for observed in run.observed[len(prelude) :]:
-            results.setdefault(order[observed.index - len(prelude)], observed)
-        stopped = len(run.observed) - len(prelude)
-        if not run.ended or not 0 <= stopped < len(order):
+        run = run_statements(engine, Script(statements=(*prelude, *(sources[n] for n in order))))
+        observed = run.observed[len(prelude) :]
+        results = {**dict(zip(order, observed, strict=False)), **results}
+        if not run.ended or len(run.observed) < len(prelude) or len(observed) == len(order):
             break
-        ended[order[stopped]] = (run.ended, run.timed_out)
+        ended[order.pop(len(observed))] = run
     return results, ended
-
-
-def _with_submodules(observed: ObservedReport) -> Reading:
-    """Return the reading with an import of each module that its code takes for imported.
-
-    A report that names an AttributeError may be about just that, and stays as it is.
-    """
-    reading = observed.reading
-    if any(raised.type.endswith("AttributeError") for raised in reading.exceptions):
-        return reading
-    statements: list[Statement] = []
-    for one in observed.observations:
-        lacks = _NO_ATTRIBUTE.fullmatch(one.raised.message) if one.raised else None
-        module = ".".join(lacks.groups()) if lacks else ""
-        source = f"import {module}"
-        is_new = all(known.source != source for known in statements)
-        if is_new and module.partition(".")[0] in one.names.used and observed.imports.works(source):
-            statements.append(replace(one.statement, source=source, claims=()))
-        statements.append(one.statement)
-    return replace(reading, statements=tuple(statements))
-
-
-def _own_imports(sources: list[str]) -> dict[str, str]:
-    """Return the report's imports by the names they bind: they serve what stands above, too."""
-    own: dict[str, str] = {}
-    for source in sources:
-        if source.startswith(IMPORTS) and "*" not in source:
-            for name in names_of(source).bound:
-                own.setdefault(name, source)
-    return own
-
-
-def _is_torn(source: str) -> bool:
-    """Say whether it is a `return` or `yield` torn from a function, which no module can hold."""
-    for node in parse(source).body:
-        value = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(node, ast.Return) or isinstance(value, ast.Yield | ast.YieldFrom):
-            return True
-    return False
