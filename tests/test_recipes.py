@@ -30,17 +30,15 @@ from pytest_brt.types import OracleKind
 _TYPE = re.compile(r"should return an? `(?P<type>str|int|float|list)`")
 
 
-def result_type(observed):
+def result_type(observed, one):
     """The result must be of the type that the report names."""
     named = _TYPE.search(observed.reading.issue.text)
-    for index, one in enumerate(observed.observations):
-        for shown in results_of(one)[:1] if named else ():
-            yield Draft(
-                kind=OracleKind.RESULT_TYPE,
-                index=index,
-                body=(f"assert isinstance({shown.expression}, {named['type']})",),
-                sentence=f"`{shown.expression}` should return a {named['type']}.",
-            )
+    for shown in results_of(one)[:1] if named else ():
+        yield Draft(
+            kind=OracleKind.RESULT_TYPE,
+            body=(f"assert isinstance({shown.expression}, {named['type']})",),
+            sentence=f"`{shown.expression}` should return a {named['type']}.",
+        )
 '''
 ASK_REPLAY = """\
 import sys
@@ -139,7 +137,7 @@ def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> N
     oracles = copy / "oracle"
     (oracles / "result_type.py").write_text(RULE, "utf-8")
     put(oracles / "oracles.py", "ORACLES = (", "from .result_type import result_type\n")
-    put(oracles / "oracles.py", "does_not_raise, no_traceback,", "result_type, ")
+    put(oracles / "oracles.py", "does_not_raise, gives_stated_value,", "result_type, ")
     out = run(copy, "-c", ASK_REPLAY, str(make_project(tmp_path / "project")))
     assert "True returns another type" in out
     assert "def test_double_2():" in out, "another was right more often"

@@ -48,35 +48,6 @@ _COMMON = frozenset((
 ))  # fmt: skip
 
 
-def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
-    """Return what all oracles want tested, those first whose evidence was right most often."""
-    oracles = (does_not_raise, gives_stated_value, must_raise, no_longer_gives)
-    drafts = [
-        replace(draft, index=index, signs=draft.signs + _title_names(observed, one.source))
-        for oracle in oracles
-        for index, one in enumerate(observed.observations)
-        if one.result is not None and not one.missing
-        for draft in oracle(observed, one)
-    ]
-    # Where a crash is reported, a result that is only shown beside it is not what goes wrong; and
-    # where an exception is wanted, a right fix raises before there is a result.
-    is_crash = any(draft.evidence is Evidence.REPORTED_EXCEPTION for draft in drafts)
-    refuses = any(draft.kind is OracleKind.MUST_RAISE for draft in drafts)
-    kept = [
-        draft
-        for draft in (*drafts, *no_traceback(observed))
-        if not (refuses and draft.kind in _OF_VALUES)
-        if not (is_crash and draft.kind is OracleKind.GONE and not draft.quote)
-    ]
-    return tuple(sorted(kept, key=lambda d: (-measured(d.evidence).confidence, -d.signs)))
-
-
-def _title_names(observed: ObservedReport, source: str) -> int:
-    """Return how many names in `source` the report's title speaks of."""
-    words = {word.lower() for word in _NAME.findall(observed.reading.issue.title)} - _COMMON
-    return len(words & {name.lower() for name in _NAME.findall(source)})
-
-
 # -- an exception --
 
 
@@ -252,6 +223,40 @@ def _is_last_shown(observed: ObservedReport, one: Observation) -> bool:
         and results_of(other)
         for other in later
     )
+
+
+# -- all of them --
+
+#: The first of them come first where drafts are equally likely.
+ORACLES = (does_not_raise, gives_stated_value, must_raise, no_longer_gives)
+
+
+def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
+    """Return what all oracles want tested, those first whose evidence was right most often."""
+    drafts = [
+        replace(draft, index=index, signs=draft.signs + _title_names(observed, one.source))
+        for oracle in ORACLES
+        for index, one in enumerate(observed.observations)
+        if one.result is not None and not one.missing
+        for draft in oracle(observed, one)
+    ]
+    # Where a crash is reported, a result that is only shown beside it is not what goes wrong; and
+    # where an exception is wanted, a right fix raises before there is a result.
+    is_crash = any(draft.evidence is Evidence.REPORTED_EXCEPTION for draft in drafts)
+    refuses = any(draft.kind is OracleKind.MUST_RAISE for draft in drafts)
+    kept = [
+        draft
+        for draft in (*drafts, *no_traceback(observed))
+        if not (refuses and draft.kind in _OF_VALUES)
+        if not (is_crash and draft.kind is OracleKind.GONE and not draft.quote)
+    ]
+    return tuple(sorted(kept, key=lambda d: (-measured(d.evidence).confidence, -d.signs)))
+
+
+def _title_names(observed: ObservedReport, source: str) -> int:
+    """Return how many names in `source` the report's title speaks of."""
+    words = {word.lower() for word in _NAME.findall(observed.reading.issue.title)} - _COMMON
+    return len(words & {name.lower() for name in _NAME.findall(source)})
 
 
 # -- what is right already --

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
@@ -14,11 +14,10 @@ from pytest_brt.observe.run_snippets import ObservedReport, Reports
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.oracle.oracles import already_right, ask_oracles
-from pytest_brt.oracle.report_facts import ReportFacts, read_facts
+from pytest_brt.oracle.report_facts import read_facts
 from pytest_brt.oracle.write_test import complete_test, write_test
-from pytest_brt.render.words import count
 from pytest_brt.reproduce.order import select
-from pytest_brt.reproduce.strategy import KEEP, Workbench
+from pytest_brt.reproduce.strategy import KEEP, REPEAT, Workbench
 from pytest_brt.reproduce.why_not import why_not
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -43,161 +42,128 @@ _OPEN = "it accepts any result: say what it should return"
 
 def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     """Make one run of this strategy, with what `bench` has."""
-    return replay(
-        issue,
-        engine=bench.engine,
-        repeat=bench.repeat,
-        keep=KEEP,
-        index=index,
-        progress=bench.say,
-        reports=bench.reports,
-    )
+    made = replay(issue, engine=bench.engine, say=bench.say, reports=bench.reports)
+    return replace(made, index=index)
 
 
 def replay(
     issue: Issue,
     *,
     engine: Runner,
-    repeat: int = 2,
-    keep: int | None = None,
-    index: int = 0,
-    progress: Callable[[str], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
     reports: Reports | None = None,
 ) -> Attempt:
     """Make failing tests from what `issue` shows, running everything through `engine`.
 
     The attempt holds every test that was considered, best first, and, when none fails for
-    the reported reason, why. Of the candidates `keep` are kept, None for all; `repeat` runs on the
-    unpatched tree must agree; `index` is the number of the run, from 0, in the attempt's record;
-    `progress` is told what happens, a line at a time; `reports` has what was read and seen of the
-    report before.
+    the reported reason, why. `say` is told what happens, a line at a time; `reports` has what was
+    read and seen of the report before.
 
     Raises:
         SubjectProblem: the subject's interpreter cannot be started at all.
     """
     begin = time.monotonic()
     reports = reports or Reports()
-    progress(f"running {len(reports.reading(issue).statements)} statements of the report")
+    say(f"running {len(reports.reading(issue).statements)} statements of the report")
     observed = reports.observed(issue, engine)
     drafts = ask_oracles(observed)
-    maker = _Maker(observed=observed, engine=engine, repeat=repeat)
-    judged = maker.judge_all(drafts, progress)
+    say("trying the tests of the report on the unpatched tree")
+    maker = _Maker(observed, engine, engine.subject.test_root)
+    judged = maker.judge([*maker.reporters_tests(), *maker.tests(drafts, _MOST)])
     notes: tuple[Note, ...] = ()
-    if judged and all(item.judgement.verdict is Verdict.BROKEN for item in judged):
+    if judged and _all_broken(judged):
         # Among the project's own tests their conftest.py may need what is not installed.
-        top = _Maker(observed=observed, engine=engine, repeat=repeat, folder=".")
-        moved = top.judge_all(drafts, progress)
-        if any(item.judgement.verdict is not Verdict.BROKEN for item in moved):
-            notes = (_put_at_top(engine.subject.test_root, judged[0].judgement.runs[0]),)
+        top = _Maker(observed, engine, ".")
+        moved = top.judge([*top.reporters_tests(), *top.tests(drafts, _MOST)])
+        if not _all_broken(moved):
+            notes = (_put_at_top(maker.folder, judged[0].judgement.runs[0]),)
             maker, judged = top, moved
     if not any(item.judgement.candidate for item in judged):
         # The set-up may be in statements that no name leads to.
         whole = [replace(draft, whole=True) for draft in drafts if draft.index is not None]
-        judged = (*judged, *maker.judge(maker.tests(whole, _MOST_AGAIN)))
-    kept = select(judged, keep)
-    is_found = any(item.judgement.candidate for item in kept)
+        judged += maker.judge(maker.tests(whole, _MOST_AGAIN))
+    kept = select(judged, KEEP)
+    settled: list[JudgedTest] = []
+    if not any(item.judgement.candidate for item in kept):
+        settled = maker.judge(maker.tests(already_right(observed), _MOST_RIGHT))
     return Attempt(
         issue=issue.id,
         strategy="replay",
-        index=index,
+        index=0,
         tests=kept,
         misses=why_not(observed, kept),
         notes=notes,
-        settled=() if is_found else maker.passing(already_right(observed)),
+        settled=tuple(one for one in settled if one.judgement.verdict is Verdict.PASS),
         seconds=time.monotonic() - begin,
     )
 
 
+def _all_broken(judged: Iterable[JudgedTest]) -> bool:
+    return all(item.judgement.verdict is Verdict.BROKEN for item in judged)
+
+
 def _put_at_top(folder: str, run: TestRun) -> Note:
     """Say why tests are not among the project's own."""
-    text = run.cause.text
-    is_plain = "conftest" in text
-    reason = text if is_plain else f"no test can be run in {folder!r} ({text})"
+    reason = run.cause.text
+    if "conftest" not in reason:
+        reason = f"no test can be run in {folder!r} ({reason})"
     return Note(code="put-at-top", text=f"placed in the project root, because {reason}")
 
 
-#: A test, and the evidence that it rests on.
-_Written = tuple[CandidateTest, Evidence]
-
-
-@dataclass(slots=True, kw_only=True)
 class _Maker:
-    """Makes tests for one report, and judges them."""
+    """Makes tests for one report, to be put into one folder, and judges them."""
 
-    observed: ObservedReport
-    engine: Runner
-    #: Runs on the unpatched tree that must agree.
-    repeat: int
-    #: Where the tests are put; "" is where the project has its own.
-    folder: str = ""
-    #: Names of the tests so far, and what they are but for their names.
-    names: set[str] = field(default_factory=set)
-    bodies: set[str] = field(default_factory=set)
+    def __init__(self, observed: ObservedReport, engine: Runner, folder: str) -> None:
+        self.observed, self.engine, self.folder = observed, engine, folder
+        self.issue = observed.reading.issue
+        self.stem = f"test_{slug(self.issue.title)}"
+        #: Tests so far, but for their names.
+        self.bodies: set[str] = set()
+        #: What each test rests on, by its id.
+        self.evidence: dict[str, Evidence] = {}
 
-    @property
-    def issue(self) -> Issue:
-        """The report."""
-        return self.observed.reading.issue
-
-    @property
-    def facts(self) -> ReportFacts:
-        """What the report says of its failure."""
-        return read_facts(self.observed.reading)
-
-    def judge_all(
-        self, drafts: Sequence[Draft], progress: Callable[[str], None]
-    ) -> tuple[JudgedTest, ...]:
-        """Judge the reporter's tests and those of the best drafts."""
-        tests = [*self.reporters_tests(), *self.tests(drafts, _MOST)]
-        progress(f"trying {count(len(tests), 'test')} on the unpatched tree")
-        return self.judge(tests)
-
-    def reporters_tests(self) -> Iterator[_Written]:
+    def reporters_tests(self) -> Iterator[CandidateTest]:
         """Yield the tests that the report brings, but for those with names that nothing has."""
+        oracle = Oracle(kind=OracleKind.WRITTEN, sentence="The report brings this test.")
         for own in self.observed.reading.tests:
-            source = complete_test(own, self.observed.imports)
-            if source is not None:
-                stem = own.name.rpartition("::")[2].removeprefix("test").strip("_").lower()
-                file = f"test_{slug(self.issue.title)}_{stem}"
-                oracle = Oracle(kind=OracleKind.WRITTEN, sentence="The report brings this test.")
-                yield self._test(own.name, file, source, oracle), Evidence.OWN_TEST
+            if source := complete_test(own, self.observed.imports):
+                end = own.name.rpartition("::")[2].removeprefix("test").strip("_").lower()
+                yield self._test(own.name, f"{self.stem}_{end}", source, oracle, Evidence.OWN_TEST)
 
-    def tests(self, drafts: Iterator[Draft] | Sequence[Draft], most: int) -> list[_Written]:
+    def tests(self, drafts: Iterable[Draft], most: int) -> list[CandidateTest]:
         """Return the best drafts as tests, each once."""
-        written: list[_Written] = []
+        tests: list[CandidateTest] = []
         for draft in drafts:
-            name = self._free_name()
-            source = write_test(draft, self.observed, name)
-            body = re.sub(r"def test_\w+", "def test", source or "")
-            if source is None or body in self.bodies or len(written) == most:
-                continue
-            self.names.add(name)
-            self.bodies.add(body)
-            oracle = Oracle(kind=draft.kind, sentence=draft.docstring, quote=draft.quote)
-            test = self._test(name, name, source, oracle)
-            written.append((replace(test, expects=draft.expects), draft.evidence))
-        return written
+            number = len(self.bodies) + 1
+            name = f"{self.stem}_{number}" if number > 1 else self.stem
+            source = write_test(draft, self.observed, name) or ""
+            body = re.sub(r"def test_\w+", "def test", source)
+            if source and body not in self.bodies and len(tests) < most:
+                self.bodies.add(body)
+                oracle = Oracle(kind=draft.kind, sentence=draft.docstring, quote=draft.quote)
+                test = self._test(name, name, source, oracle, draft.evidence)
+                tests.append(replace(test, expects=draft.expects))
+        return tests
 
-    def judge(self, tests: Sequence[_Written]) -> tuple[JudgedTest, ...]:
+    def judge(self, tests: Sequence[CandidateTest]) -> list[JudgedTest]:
         """Run tests on the unpatched tree and judge them."""
-        runs = run_tests([test for test, _ in tests], self.engine, self.repeat)
+        runs = run_tests(tests, self.engine, REPEAT)
+        facts = read_facts(self.observed.reading)
         judged = []
-        for test, evidence in tests:
-            is_open = test.oracle.kind is OracleKind.NO_RAISE
-            rating = Rating(evidence=evidence, reasons=(_OPEN,) if is_open else ())
-            judged.append(judge(test, runs[test.id], self.facts, rating))
-        return tuple(judged)
+        for test in tests:
+            reasons = (_OPEN,) if test.oracle.kind is OracleKind.NO_RAISE else ()
+            rating = Rating(evidence=self.evidence[test.id], reasons=reasons)
+            judged.append(judge(test, runs[test.id], facts, rating))
+        return judged
 
-    def passing(self, drafts: Iterator[Draft]) -> tuple[JudgedTest, ...]:
-        """Return the tests of drafts that pass here."""
-        judged = self.judge(self.tests(drafts, _MOST_RIGHT))
-        return tuple(item for item in judged if item.judgement.verdict is Verdict.PASS)
-
-    def _test(self, name: str, file: str, source: str, oracle: Oracle) -> CandidateTest:
-        folder = PurePosixPath(self.folder or self.engine.subject.test_root)
-        path = (folder / f"{file}.py").as_posix()
+    def _test(
+        self, name: str, file: str, source: str, oracle: Oracle, evidence: Evidence
+    ) -> CandidateTest:
+        path = PurePosixPath(self.folder, f"{file}.py").as_posix()
+        id_ = content_id(self.issue.id, path, source, name)
+        self.evidence[id_] = evidence
         return CandidateTest(
-            id=content_id(self.issue.id, path, source, name),
+            id=id_,
             name=name,
             issue=self.issue.id,
             origin=Origin(strategy="replay"),
@@ -205,10 +171,3 @@ class _Maker:
             path=path,
             source=source,
         )
-
-    def _free_name(self) -> str:
-        stem = f"test_{slug(self.issue.title)}"
-        name, number = stem, 2
-        while name in self.names:
-            name, number = f"{stem}_{number}", number + 1
-        return name

@@ -52,11 +52,10 @@ def load_targets(
             except (OSError, UnicodeDecodeError) as error:
                 reason = error.strerror if isinstance(error, OSError) else error
                 raise UsageProblem(f"{by}: cannot read {str(file)!r}: {reason}") from error
-            place = (Path(test_root) / file.name).as_posix()
-            if file.resolve().is_relative_to(root):
-                place = file.resolve().relative_to(root).as_posix()
-            source = _without_marks(place, source)
-            targets.append(Test(id=content_id(place, source), path=place, source=source))
+            own, place = file.resolve(), Path(test_root, file.name)
+            name = (own.relative_to(root) if own.is_relative_to(root) else place).as_posix()
+            source = _without_marks(name, source)
+            targets.append(Test(id=content_id(name, source), path=name, source=source))
     return tuple(targets)
 
 
@@ -79,7 +78,7 @@ def _without_marks(path: str, source: str) -> str:
             data = unmark(path, data, node)
     except EditProblem:  # running it says what is wrong with it
         return source
-    return data.decode() if data != source.encode() else source
+    return data.decode()
 
 
 def judge_given(targets: tuple[Test, ...], engine: Runner, repeat: int) -> tuple[JudgedTest, ...]:
@@ -122,9 +121,9 @@ def with_review(judged: JudgedTest, review: Review) -> JudgedTest:
     old = judged.judgement
     if not old.candidate or review is Review.OPEN:
         return judged
-    new = replace(old, confidence=1.0, evidence=None, measured=None)
-    if review is Review.REJECTED:
-        new = refused(old.verdict, f"{review} by you", old.runs)
+    sure = replace(old, confidence=1.0, evidence=None, measured=None)
+    rejected = refused(old.verdict, f"{review} by you", old.runs)
+    new = sure if review is Review.ACCEPTED else rejected
     return replace(judged, judgement=new, review=review)
 
 
@@ -135,22 +134,19 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple
     accepted it is sure. Once one is accepted, those that are not no longer count.
     """
     before = [judged for judged in tests if judged.judgement.candidate]
-    has_accepted = any(judged.review is Review.ACCEPTED for judged in before)
-    wanted = Review.ACCEPTED if has_accepted else Review.OPEN
-    counting = [judged.test for judged in before if judged.review is wanted]
-    runs = run_tests(counting, engine, repeat)
-    found = []
+    accepted = [judged for judged in before if judged.review is Review.ACCEPTED]
+    counting = accepted or [judged for judged in before if judged.review is Review.OPEN]
+    runs = run_tests([judged.test for judged in counting], engine, repeat)
+    again = []
     for judged in before:
         test, old = judged.test, judged.judgement
-        if judged.review is not wanted:
+        if judged in counting:
+            evidence = old.evidence if old.measured and not accepted else None
+            rating = Rating(confidence=1.0 if accepted else old.confidence, evidence=evidence)
+            new = judge(test, runs[test.id], None, rating).judgement
+        else:
             is_open = judged.review is Review.OPEN
             reason = "you accepted others" if is_open else f"{judged.review} by you"
-            again = replace(judged, judgement=refused(old.verdict, reason, ()))
-        elif has_accepted:
-            again = judge(test, runs[test.id], None, Rating(confidence=1.0))
-        else:
-            evidence = old.evidence if old.measured else None
-            rating = Rating(confidence=old.confidence, evidence=evidence)
-            again = judge(test, runs[test.id], None, rating)
-        found.append(replace(again, review=judged.review))
-    return tuple(found)
+            new = refused(old.verdict, reason, ())
+        again.append(replace(judged, judgement=new))
+    return tuple(again)
