@@ -7,6 +7,7 @@ from itertools import accumulate
 
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.once import Once
+from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import Names, names_of, uses_in
 from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.report.statements import read_report
@@ -131,3 +132,24 @@ def _run_all(
             break
         ended[order.pop(len(observed))] = run
     return results, ended
+
+
+def functions_run(
+    observed: ObservedReport, index: Index, engine: Runner
+) -> frozenset[tuple[str, str]]:
+    """Return path and qualified name of what the statements of a report run, imports left out.
+
+    Raises:
+        SubjectProblem: the subject's interpreter cannot be started.
+    """
+    ran = [one for one in observed.observations if one.result is not None]
+    rest = [one.source for one in ran if not one.source.startswith(IMPORTS)]
+    if not rest:
+        return frozenset()
+    imports = [one.source for one in ran if one.source.startswith(IMPORTS)]
+    used = {name for one in ran for name in one.names.used}
+    before = (*observed.imports.imports_for(used), *imports)
+    program = Script(statements=(*before, *rest), calls_from=len(before))
+    called = run_statements(engine, program).called
+    around = [(path, index.definition_at(path, line)) for path, line in called]
+    return frozenset((path, place.qualname if place else "") for path, place in around)

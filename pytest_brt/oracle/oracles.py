@@ -24,10 +24,9 @@ from pytest_brt.oracle.draft import Draft, quote_of, shorten
 from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.oracle.evidence import measured
 from pytest_brt.pysource.parse import Function, covers, is_literal, parse_or_empty
-from pytest_brt.report.claims import states_it
 from pytest_brt.report.match import Match, messages_agree
 from pytest_brt.types import Evidence, OracleKind, Raised
-from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole
+from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole, Reading
 
 _OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE)
 #: Raised by the snippet's own mistakes, or by what lacks here, unless the report shows it.
@@ -39,6 +38,13 @@ _RAISES = re.compile(r"(?i:\braises?\b)[\s:`~]*(?:\w+\.)*([A-Z]\w+)")
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 #: Signs that make a complaint plain.
 _PLAIN = 2
+_EXPECTED = ClaimRole.EXPECTED
+#: What a test is, and says, that passes: by what is claimed, and whether it is wanted.
+_HOLDS = {
+    (ClaimKind.RAISES, False): (OracleKind.NO_RAISE, "does not raise"),
+    (ClaimKind.VALUE, False): (OracleKind.GONE, "does not give"),
+    (ClaimKind.VALUE, True): (OracleKind.EQUALS, "gives"),
+}
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 #: Words of a title that are no names of code.
 _COMMON = frozenset((
@@ -56,7 +62,7 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     raised, claims = one.raised, one.statement.claims_of(ClaimKind.RAISES)
     if raised is None or any(claim.role in RIGHT for claim in claims):
         return
-    evidence = _evidence_of(observed, raised)
+    evidence = _evidence_of(observed.reading, raised)
     if evidence is None:
         return
     shown = f"{raised.name}: {raised.message}".split("\n")[0].rstrip(".: ")[:160]
@@ -76,23 +82,22 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     )
 
 
-def _evidence_of(observed: ObservedReport, raised: Raised) -> Evidence | None:
+def _evidence_of(reading: Reading, raised: Raised) -> Evidence | None:
     """Return how plainly the report shows an exception; None where it is no bug."""
-    name, reading = raised.name, observed.reading
-    in_project = raised.in_project is not None
-    messages = [known.message for known in reading.exceptions if known.name == name]
+    name, in_project = raised.name, raised.in_project is not None
     words = rf"(?<!\w){re.escape(name)}\b(?::[ \t]+([^`\n]+))?"
-    messages += re.findall(words, reading.issue.text)
+    messages = re.findall(words, reading.issue.text)
     is_exact = any(messages_agree(message, raised.message) for message in messages)
     is_assertion = name == "AssertionError" and not in_project
     if is_exact and (in_project or is_assertion):
         return Evidence.EXCEPTION if reading.wants_exception else Evidence.REPORTED_EXCEPTION
     if is_assertion:
         return Evidence.OWN_TEST
-    if messages and (is_exact or in_project or name not in _MISTAKES):
+    is_mistake = name in _MISTAKES and not (is_exact and messages)
+    if messages and (in_project or not is_mistake):
         return Evidence.EXCEPTION
-    lacks = name in _MISTAKES or missing_here(raised)
-    return None if lacks or not in_project or reading.exceptions else Evidence.OTHER
+    lacks = is_mistake or missing_here(raised) or reading.exceptions
+    return Evidence.OTHER if in_project and not lacks else None
 
 
 def _statement(one: Observation, raised: Raised) -> str:
@@ -145,29 +150,25 @@ def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
 
 def gives_stated_value(_: ObservedReport, one: Observation) -> Iterator[Draft]:
     """A result that the report calls right must come out; of two that differ, neither."""
-    drafts = [*_stated(one)]
-    if len({draft.body for draft in drafts}) == 1:
-        yield drafts[0]
-
-
-def _stated(one: Observation) -> Iterator[Draft]:
     shown = results_of(one, blank=True)
     if one.raised:  # what it gives where it no longer raises
         expression = printed_argument(one.source) or evaluated_expression(one.source)
         shown = (Result(Form.VALUE, expression, ""),) if expression else ()
-    complaints = [claim.text for claim in one.statement.claims_of(ClaimKind.VALUE, *WRONG)]
-    confirmed = any(result.quoted_by(text) for text in complaints for result in shown)
-    for claim in one.statement.claims_of(ClaimKind.VALUE, ClaimRole.EXPECTED):
-        if compared := _compared(shown, claim.text.strip()):
-            is_plain = confirmed or states_it(claim, one.source)
-            yield Draft(
-                kind=OracleKind.EQUALS,
-                body=comparison(*compared, differs=False),
-                sentence=f"`{shorten(one.source)}` should give {shorten(compared[1])}.",
-                quote=quote_of([claim]),
-                expects=one.raised,
-                evidence=Evidence.STATED_VALUE if is_plain else Evidence.OTHER,
-            )
+    claims = one.statement.claims_of(ClaimKind.VALUE, _EXPECTED)
+    bodies = {
+        comparison(*compared, differs=False): claim
+        for claim in claims
+        if (compared := _compared(shown, claim.text.strip()))
+    }
+    for body, claim in bodies.items() if len(bodies) == 1 else ():
+        yield Draft(
+            kind=OracleKind.EQUALS,
+            body=body,
+            sentence=f"`{shorten(one.source)}` should give {shorten(claim.text)}.",
+            quote=quote_of([claim]),
+            expects=one.raised,
+            evidence=Evidence.STATED_VALUE,
+        )
 
 
 def _compared(shown: tuple[Result, ...], text: str) -> tuple[Result, str] | None:
@@ -190,39 +191,30 @@ def _compared(shown: tuple[Result, ...], text: str) -> tuple[Result, str] | None
 def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draft]:
     """A result that the report shows, and that still comes out, must be gone."""
     right = observed.reading.claims_of(ClaimKind.VALUE, *RIGHT)
-    claims = one.statement.claims_of(ClaimKind.VALUE, *WRONG)
-    if any(claim in one.statement.claims and not claim.text for claim in right):
+    if any(not claim.text for claim in one.statement.claims_of(ClaimKind.VALUE, *RIGHT)):
         return  # whatever comes out is called fine
-    for result in results_of(one):
-        quoting = [claim for claim in claims if not claim.text or result.quoted_by(claim.text)]
-        if quoting and result.can_compare:
-            if not any(result.quoted_by(claim.text) for claim in right):
-                claim = max(quoting, key=lambda claim: result.quoted_by(claim.text))
-                signs = (claim.role is ClaimRole.ACTUAL) + (0 if claim.text else _PLAIN)
-                signs += _is_last_shown(observed, one)
-                names = bool(_title_names(observed, one.source))
-                is_plain = signs + names >= _PLAIN
-                given = shorten(result.text)
-                yield Draft(
-                    kind=OracleKind.GONE,
-                    body=comparison(result, result.text, differs=True),
-                    sentence=f"`{shorten(one.source)}` must no longer give {given}.",
-                    quote=quote_of([claim]),
-                    evidence=Evidence.REPORTED_VALUE if is_plain else Evidence.OTHER,
-                    signs=signs + names,
-                )
+    complaints = one.statement.claims_of(ClaimKind.VALUE, *WRONG)
+    for result in results_of(one) if complaints else ():
+        quoting = [c for c in complaints if not c.text or result.quoted_by(c.text)]
+        if not quoting or not result.can_compare:
+            continue
+        if any(result.quoted_by(claim.text) for claim in right):
             return
-
-
-def _is_last_shown(observed: ObservedReport, one: Observation) -> bool:
-    """Say whether no later statement of the same block has a result shown."""
-    later = observed.observations[observed.observations.index(one) + 1 :]
-    return not any(
-        other.statement.block == one.statement.block
-        and other.statement.claims_of(ClaimKind.VALUE, *WRONG)
-        and results_of(other)
-        for other in later
-    )
+        later = observed.observations[observed.observations.index(one) + 1 :]
+        same = [other for other in later if other.statement.block == one.statement.block]
+        shown = (o.statement.claims_of(ClaimKind.VALUE, *WRONG) for o in same if not o.raised)
+        is_last = not any(shown)
+        signs = is_last + (quoting[0].role is ClaimRole.ACTUAL) + bool(_title_names(observed, one))
+        signs += 0 if quoting[0].text else _PLAIN
+        yield Draft(
+            kind=OracleKind.GONE,
+            body=comparison(result, result.text, differs=True),
+            sentence=f"`{shorten(one.source)}` must no longer give {shorten(result.text)}.",
+            quote=quote_of(quoting),
+            evidence=Evidence.REPORTED_VALUE if signs >= _PLAIN else Evidence.OTHER,
+            signs=signs,
+        )
+        return
 
 
 # -- all of them --
@@ -234,7 +226,7 @@ ORACLES = (does_not_raise, gives_stated_value, must_raise, no_longer_gives)
 def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
     """Return what all oracles want tested, those first whose evidence was right most often."""
     drafts = [
-        replace(draft, index=index, signs=draft.signs + _title_names(observed, one.source))
+        replace(draft, index=index, signs=draft.signs + _title_names(observed, one))
         for oracle in ORACLES
         for index, one in enumerate(observed.observations)
         if one.result is not None and not one.missing
@@ -253,10 +245,10 @@ def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
     return tuple(sorted(kept, key=lambda d: (-measured(d.evidence).confidence, -d.signs)))
 
 
-def _title_names(observed: ObservedReport, source: str) -> int:
-    """Return how many names in `source` the report's title speaks of."""
+def _title_names(observed: ObservedReport, one: Observation) -> int:
+    """Return how many names of a statement the report's title speaks of."""
     words = {word.lower() for word in _NAME.findall(observed.reading.issue.title)} - _COMMON
-    return len(words & {name.lower() for name in _NAME.findall(source)})
+    return len(words & {name.lower() for name in _NAME.findall(one.source)})
 
 
 # -- what is right already --
@@ -270,29 +262,28 @@ def already_right(observed: ObservedReport) -> Iterator[Draft]:
     """
     for index, one in enumerate(observed.observations):
         if one.result is not None and one.raised is None and not one.missing:
-            yield from (replace(draft, index=index) for draft in _right(one))
+            # That what is wanted comes out says more than that what is reported does not.
+            for claim in sorted(
+                one.statement.claims, key=lambda claim: claim.role is not _EXPECTED
+            ):
+                if body := _right(one, claim):
+                    kind, does = _HOLDS[claim.kind, claim.role is _EXPECTED]
+                    said = shorten(claim.text or claim.exception)
+                    sentence = f"`{shorten(one.source)}` {does} {said}."
+                    yield Draft(kind=kind, body=body, sentence=sentence, index=index)
 
 
-def _right(one: Observation) -> Iterator[Draft]:
-    expression = evaluated_expression(one.source)
+def _right(one: Observation, claim: Claim) -> tuple[str, ...]:
+    """Return what holds for a statement where the report is right, () for nothing."""
+    expression, text = evaluated_expression(one.source), claim.text.strip()
+    if claim.kind is ClaimKind.RAISES:
+        is_told = claim.role in WRONG and claim.exception and "(" in expression
+        return (expression,) if is_told else ()
     shown = [result for result in results_of(one) if result.can_compare]
-    # That what is wanted comes out says more than that what is reported does not.
-    claims = sorted(one.statement.claims, key=lambda claim: claim.role is not ClaimRole.EXPECTED)
-    for claim in claims:
-        text = claim.text.strip()
-        match = max((result.quoted_by(text) for result in shown), default=Match.NONE)
-        if claim.kind is ClaimKind.RAISES:
-            if claim.role in WRONG and claim.exception and "(" in expression:
-                does = f"does not raise {claim.exception}"
-                yield _passing(OracleKind.NO_RAISE, one, (expression,), does)
-        elif claim.role is ClaimRole.EXPECTED and match is Match.EXACT:
-            (result, *_) = [result for result in shown if result.quoted_by(text) is match]
-            lines = comparison(result, result.text, differs=False)
-            yield _passing(OracleKind.EQUALS, one, lines, f"gives {shorten(text)}")
-        elif claim.role in WRONG and shown and not match and is_literal(text):
-            lines = comparison(shown[0], text, differs=True)
-            yield _passing(OracleKind.GONE, one, lines, f"does not give {shorten(text)}")
-
-
-def _passing(kind: OracleKind, one: Observation, body: tuple[str, ...], does: str) -> Draft:
-    return Draft(kind=kind, body=body, sentence=f"`{shorten(one.source)}` {does}.")
+    best = max(shown, key=lambda result: result.quoted_by(text), default=None)
+    match = best.quoted_by(text) if best else None
+    if best and claim.role is _EXPECTED and match is Match.EXACT:
+        return comparison(best, best.text, differs=False)
+    if best and claim.role in WRONG and match is Match.NONE and is_literal(text):
+        return comparison(shown[0], text, differs=True)
+    return ()

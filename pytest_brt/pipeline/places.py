@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_brt.localise.suspects import find_suspects
-from pytest_brt.observe.functions_run import functions_run
+from pytest_brt.observe.run_snippets import functions_run
 from pytest_brt.project.index import Index
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue, Place

@@ -235,11 +235,6 @@ def _alone(sentence: Sentence, section: ClaimRole) -> Iterator[tuple[str, Claim]
     )
 
 
-def states_it(claim: Claim, source: str) -> bool:
-    """Say whether a claim is made of `source` in the words that we advise: "`f(1)` should …"."""
-    return f"`{source}` should " in claim.sentence
-
-
 def comment_claims(comment: str, *, is_support_code: bool = False) -> list[Claim]:
     """Return what a comment claims of the statement that it stands at.
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from pytest_brt.errors import ModelProblem, OutOfTime
-from pytest_brt.observe.functions_run import functions_run
+from pytest_brt.observe.run_snippets import functions_run
 from pytest_brt.project.index import Index
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import gather
