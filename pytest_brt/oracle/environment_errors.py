@@ -35,26 +35,15 @@ def missing_here(raised: Raised | None) -> str:
     """Return which words of an exception say that something around a test is missing, or ""."""
     if raised is None:
         return ""
-    if _is_unset_variable(raised):
-        return f"environment variable {raised.message} is not set (--brt-env NAME=VALUE)"
-    name = raised.type.rpartition(".")[2]
-    known = [text for type_, text in _DATABASE if type_ == name]
+    for frame in raised.frames[-1:] if raised.type == "KeyError" else ():
+        if frame.function == "__getitem__" and frame.path.endswith(("/os.py", "<frozen os>")):
+            return f"environment variable {raised.message} is not set (--brt-env NAME=VALUE)"
+    known = [text for type_, text in _DATABASE if type_ == raised.name]
     return next((text for text in (*known, *_MESSAGES) if text in raised.message), "")
 
 
 def not_set_up(raised: Raised, report: str) -> str:
     """Return what is missing, by the type of an exception that the report does not name, too."""
-    name = raised.type.rpartition(".")[2]
-    if name in _TYPES and name not in report:
-        return f"{name}: {raised.message.strip().splitlines()[0][:200] if raised.message else ''}"
+    if raised.name in _TYPES and raised.name not in report:
+        return f"{raised.name}: {raised.message.strip()[:200]}".split("\n")[0]
     return missing_here(raised)
-
-
-def _is_unset_variable(raised: Raised) -> bool:
-    """Say whether an exception is that of ``os.environ`` for a name that is not set."""
-    last = raised.frames[-1] if raised.frames else None
-    is_lookup = last is not None and last.function == "__getitem__"
-    files = ("os.py", "<frozen os>")
-    return raised.type == "KeyError" and bool(
-        is_lookup and last and last.path.rpartition("/")[2] in files
-    )

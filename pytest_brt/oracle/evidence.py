@@ -14,19 +14,18 @@ _ENOUGH = 10
 
 def measured(evidence: Evidence) -> Measured:
     """Return how often tests with such evidence were right; small rows count with ``other``."""
-    sums = {name: _sum(parts) for name, parts in _table().items()}
-    own = sums.get(evidence, Measured(right=0, of=0))
+    table = _table()
+    own = table.get(evidence, Measured(right=0, of=0))
     if own.of >= _ENOUGH and evidence is not Evidence.OTHER:
         return own
-    pooled = [row for name, row in sums.items() if row.of < _ENOUGH or name == Evidence.OTHER]
+    pooled = [row for name, row in table.items() if row.of < _ENOUGH or name == Evidence.OTHER]
     return Measured(right=sum(row.right for row in pooled), of=sum(row.of for row in pooled))
 
 
-def _sum(rows: list[dict[str, int]]) -> Measured:
-    return Measured(right=sum(row["right"] for row in rows), of=sum(row["of"] for row in rows))
-
-
 @cache
-def _table() -> dict[str, list[dict[str, int]]]:
+def _table() -> dict[str, Measured]:
     text = Path(__file__).with_name("measured.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return {
+        name: Measured(right=sum(row["right"] for row in rows), of=sum(row["of"] for row in rows))
+        for name, rows in tomllib.loads(text).items()
+    }

@@ -153,12 +153,10 @@ def _answers(
     fails, verdicts = _fails(runs), ", ".join(run.verdict for run in runs)
     said = (run_words(runs[0]) or verdicts) if runs else "the test did not run"
     yield Check.FAILS, fails, "passes on this tree" if verdicts == Verdict.PASS else said
-    is_steady = not _is_flaky(runs)
+    is_flaky = _is_flaky(runs)
+    often = f"{len(runs)} runs" if fails else ""
     differ = f"its runs on the same tree differ: {verdicts}"
-    if fails or not is_steady:
-        yield Check.STEADY, is_steady, f"{len(runs)} runs" if is_steady else differ
-    else:
-        yield Check.STEADY, None, ""
+    yield Check.STEADY, not is_flaky if fails or is_flaky else None, differ if is_flaky else often
     if facts is None:
         return
     raised = runs[0].raised if runs else None
@@ -167,10 +165,8 @@ def _answers(
     if runs and runs[0].verdict in _LACKING:
         lacks = lacks or said
     yield Check.EQUIPPED, not lacks, lacks
-    if fails and is_steady and not lacks:
-        yield Check.AS_REPORTED, *_as_reported(test, runs[0], facts)
-    else:
-        yield Check.AS_REPORTED, None, ""
+    is_fit = fails and not is_flaky and not lacks
+    yield Check.AS_REPORTED, *(_as_reported(test, runs[0], facts) if is_fit else (None, ""))
     # Whatever else it asserts: what fails may be what the report complains about.
     is_reported = failure_matches_report(facts, test.source or "", raised)
     bug = "" if is_reported else asserts_reported_bug(test, facts)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_brt.pysource.parse import Function, called_name, parse_or_empty
+from pytest_brt.pysource.parse import called_name, parse_or_empty
 from pytest_brt.report.match import match_values, messages_agree
 from pytest_brt.types import CandidateTest, Raised
 from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole, Reading
@@ -23,8 +23,10 @@ _CRASH = re.compile(r"exception|crash|throw|traceback|\brais(?:e|es|ed|ing)\b", 
 #: How two values are said to be the same, and not to be: operators, and methods of unittest.
 _SAME = ("Eq", "Is", "assertEqual", "assertIs")
 _OTHER = ("NotEq", "IsNot", "assertNotEqual", "assertIsNot")
-#: Of dotted names, alone or in a tuple.
-_LAST_NAMES = re.compile(r"(\w+)(?=[,)]|$)")
+#: Where a test waits for an exception, or catches one, and names of classes.
+_AWAITS = re.compile(r"\b(?:raises|assertRaises)\((.*)")
+_CATCHES = re.compile(r"\b(?:raises|assertRaises|except)\b(.*)")
+_CLASS = re.compile(r"\b[A-Z]\w*")
 _Literal = ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set | ast.UnaryOp
 
 
@@ -89,16 +91,18 @@ def failure_matches_report(facts: ReportFacts, source: str, raised: Raised | Non
     name = raised.name
     if name not in ASSERTIONS:
         # A name like `error` is a word as well: it counts with its module only.
-        called = name if name[:1].isupper() else raised.type
-        is_named = facts.is_crash and re.search(rf"\b{re.escape(called)}\b", facts.text)
-        return f"the report names {name}" if is_named and name != "Exception" else ""
+        called = re.escape(name if name[:1].isupper() else raised.type)
+        is_named = name != "Exception" and re.search(rf"\b{called}\b", facts.text)
+        return f"the report names {name}" if is_named and facts.is_crash else ""
     if missing := _NOT_RAISED.search(raised.message):
         return f"the report asks for {missing[1]}" if missing[1] in facts.text else ""
-    # What the test passes in, or expects, is in the report for another reason.
-    sides = [side for side in _sides(raised) if side not in source]
-    quoted = [side for side in sides if _has(facts.shown, side) and not side.isidentifier()]
-    said = f"the report quotes the value {quoted[0][:60]}" if quoted else ""
-    return states_values(facts, raised) or said
+    if stated := states_values(facts, raised):
+        return stated
+    for side in _sides(raised):
+        # What the test passes in, or expects, is in the report for another reason.
+        if side not in source and not side.isidentifier() and _has(facts.shown, side):
+            return f"the report quotes the value {side[:60]}"
+    return ""
 
 
 def _sides(raised: Raised) -> tuple[str, ...]:
@@ -131,12 +135,8 @@ def shows_exception(facts: ReportFacts, raised: Raised) -> bool:
 
 def catches_named(facts: ReportFacts, source: str) -> bool:
     """Say whether the test catches, or waits for, an exception that the report names."""
-    tree = parse_or_empty(source)
-    caught = [name for name, _ in _awaited(tree)]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ExceptHandler) and node.type:
-            caught += _LAST_NAMES.findall(ast.unparse(node.type))
-    return any(re.search(rf"\b{name}\b", facts.text) for name in caught)
+    names = {name for line in _CATCHES.findall(source) for name in _CLASS.findall(line)}
+    return not names.isdisjoint(_CLASS.findall(facts.text))
 
 
 def asserts_reported_bug(test: CandidateTest, facts: ReportFacts) -> str:
@@ -159,16 +159,18 @@ def asserts_reported_bug(test: CandidateTest, facts: ReportFacts) -> str:
         # As it is: white space may be what is wrong.
         if how in _OTHER and {text, getattr(other, "value", text)} & {*facts.right}:
             return f"forbids the value that the report calls right: {text[:80]}"
-    wrong = [name for name, says in _awaited(tree) if name in facts.raised and not says]
-    return f"asserts the exception that the report calls wrong: {wrong[0]}" if wrong else ""
+    for line in _AWAITS.findall(ast.unparse(tree)):
+        for name in _CLASS.findall(line) if "match=" not in line else ():
+            if name in facts.raised:
+                return f"asserts the exception that the report calls wrong: {name}"
+    return ""
 
 
 def _function_of(test: CandidateTest) -> ast.AST:
     """Return the function that a test is, where its file has it; else all of the file."""
     tree = parse_or_empty(test.source or "")
     name = test.name.partition("[")[0].rpartition("::")[2]
-    functions = (node for node in ast.walk(tree) if isinstance(node, Function))
-    return next((node for node in functions if node.name == name), tree)
+    return next((node for node in ast.walk(tree) if getattr(node, "name", "") == name), tree)
 
 
 def _comparisons(tree: ast.AST) -> Iterator[tuple[str, ast.expr, ast.expr]]:
@@ -183,12 +185,3 @@ def _comparisons(tree: ast.AST) -> Iterator[tuple[str, ast.expr, ast.expr]]:
                 continue
         yield how, left, right
         yield how, right, left
-
-
-def _awaited(tree: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Yield the exceptions that are asked for, and whether they are to say something."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(args=[kinds, *_]) if called_name(node) in ("raises", "assertRaises"):
-                says = any(word.arg == "match" for word in node.keywords)
-                yield from ((name, says) for name in _LAST_NAMES.findall(ast.unparse(kinds)))

@@ -16,7 +16,7 @@ from pytest_brt.oracle.comparison import docstring
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.project.definitions import read_facts
 from pytest_brt.pysource.names import needed, undefined_names
-from pytest_brt.pysource.parse import IMPORTS, called_name, compiled, parse, parses
+from pytest_brt.pysource.parse import IMPORTS, compiled, parse, parses
 from pytest_brt.types.report import ReportersTest
 
 #: What the bodies of drafts take for known.
@@ -26,11 +26,9 @@ _FIXTURES, _MODULES = ("capsys", "tmp_path"), ("asyncio", "pytest", "subprocess"
 def write_test(draft: Draft, observed: ObservedReport, name: str) -> str | None:
     """Return the source of the test module, or None when a name in it cannot be bound."""
     setup = _setup(draft, observed)
-    lines = [_tidy(one.source) for one in setup]
-    imports = [line for line in lines if _is_import(line)]
-    body = [line for line in lines if not _is_import(line)]
-    own = "\n".join(draft.body)
-    fixtures = [fixture for fixture in _FIXTURES if fixture in undefined_names(own)]
+    imports, body = _split(_tidy(one.source) for one in setup)
+    own = undefined_names("\n".join(draft.body))
+    fixtures = [fixture for fixture in _FIXTURES if fixture in own]
     if "capsys" in fixtures and any(one.result and one.result.stdout for one in setup):
         body.append("capsys.readouterr()")  # what the set-up prints
     body += draft.body
@@ -38,35 +36,38 @@ def write_test(draft: Draft, observed: ObservedReport, name: str) -> str | None:
     found = _find_imports([*imports, code], observed.imports, {*_FIXTURES, *_MODULES})
     if not parses(code) or found is None:
         return None
-    awaits = bool(compiled(code).co_flags & inspect.CO_COROUTINE)
-    marks = _marks(draft, observed, setup, awaits=awaits)
-    is_wrapped = awaits and "pytest.mark.asyncio" not in marks
     known = [*imports, *found, *(f"import {module}" for module in _MODULES)]
-    uses = [*body, *marks, "asyncio" if is_wrapped else ""]
-    header = _import_block(known, uses, observed.imports)
-    definitions, body = _definitions(body, header)
-    body = [*map(indented, body)]
-    if is_wrapped:
-        scenario = indented("\n".join(["async def scenario():", *body]))
-        body = ["", scenario, "", "    asyncio.run(scenario())"]
-    start = f"{'async ' if awaits and not is_wrapped else ''}def {name}({', '.join(fixtures)}):"
-    function = [*(f"@{mark}" for mark in marks), start, *docstring(draft.docstring), *body]
-    return _module(header, *definitions, "\n".join(function))
+    definitions, body = _definitions(body, known)
+    args = observed.imports.engine.subject.pytest_args
+    plugins = {value for option, value in pairwise(args) if option == "-p"}
+    start, body = f"def {name}({', '.join(fixtures)}):", [*map(indented, body)]
+    marks = []
+    if "django" in plugins and _asks_database(draft, observed, setup):
+        marks.append("@pytest.mark.django_db")
+    if compiled(code).co_flags & inspect.CO_COROUTINE:
+        if "asyncio" in plugins:
+            marks.append("@pytest.mark.asyncio")
+            start = f"async {start}"
+        else:
+            scenario = indented("\n".join(["async def scenario():", *body]))
+            body = ["", scenario, "", "    asyncio.run(scenario())"]
+    function = "\n".join([*marks, start, *docstring(draft.docstring), *body])
+    return _module(known, [*definitions, function], observed.imports)
 
 
 def complete_test(test: ReportersTest, imports: ImportResolver) -> str | None:
     """Return a reporter's test as a module of its own, None when a name in it cannot be bound."""
-    own = [line for line in test.setup if _is_import(line)]
-    rest = [line for line in test.setup if not _is_import(line)]
+    own, rest = _split(test.setup)
     found = _find_imports([*own, *rest, test.source], imports)
-    if found is None:
-        return None
-    header = _import_block([*own, *found], [*rest, test.source], imports)
-    return _module(header, *rest, test.source)
+    return None if found is None else _module([*own, *found], [*rest, test.source], imports)
 
 
-def _module(*parts: str) -> str:
-    return "\n\n\n".join(filter(None, parts)) + "\n"
+def _split(lines: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the imports that stand on one line, which go to the top, and the rest."""
+    parts: tuple[list[str], list[str]] = [], []
+    for line in lines:
+        parts[not line.startswith(IMPORTS) or "\n" in line.strip()].append(line)
+    return parts
 
 
 def _find_imports(
@@ -78,29 +79,23 @@ def _find_imports(
     return None if imports.missing(names) else imports.imports_for(names)
 
 
-def _import_block(known: Iterable[str], body: Iterable[str], imports: ImportResolver) -> str:
-    """Return those of the `known` imports that `body` uses, in order."""
-    tree = parse("\n".join(body))
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+def _module(known: Iterable[str], parts: Iterable[str], imports: ImportResolver) -> str:
+    """Return a module of some parts, with those of the `known` imports that they use, in order."""
+    body = "\n\n\n".join(parts)
+    used = {node.id for node in ast.walk(parse(body)) if isinstance(node, ast.Name)}
     items = (item for item in read_facts("\n".join(known)).imports if item.bound in used)
-    return sorted_imports(items, Path(imports.engine.subject.root))
+    header = sorted_imports(items, Path(imports.engine.subject.root))
+    return f"{header}\n\n\n{body}\n".lstrip()
 
 
-def _marks(
-    draft: Draft, observed: ObservedReport, setup: Sequence[Observation], *, awaits: bool
-) -> list[str]:
-    """Return the marks that the project's plugins want."""
-    args = observed.imports.engine.subject.pytest_args
-    loaded = {value for option, value in pairwise(args) if option == "-p"}
+def _asks_database(draft: Draft, observed: ObservedReport, setup: Sequence[Observation]) -> bool:
+    """Say whether a test asks a database of Django's, or may do so where the bug is gone."""
     about = () if draft.index is None else (observed.observations[draft.index],)
-    results = [one.result for one in (*setup, *about) if one.result]
-    # A statement that does not ask a database may do so where the bug is gone.
-    asks = any(result.database or result.may_ask for result in results)
-    marks = ["pytest.mark.django_db"] if asks and "django" in loaded else []
-    return [*marks, "pytest.mark.asyncio"] if awaits and "asyncio" in loaded else marks
+    results = (one.result for one in (*setup, *about))
+    return any(result and (result.database or result.may_ask) for result in results)
 
 
-def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:
+def _definitions(body: list[str], known: list[str]) -> tuple[list[str], list[str]]:
     """Split off the functions and classes that need nothing of the test: to the module's top.
 
     There they are what they were in the report: they can be pickled, and found by name.
@@ -110,10 +105,10 @@ def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:
     for line in body:
         node, is_above = parse(line).body[0], False
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            needs = undefined_names("\n".join([header, *above, line]))
+            needs = undefined_names("\n".join([*known, *above, line]))
             is_above = not needs and not node.name.lower().startswith("test")
         (above if is_above else rest).append(line)
-    return (above, rest) if rest else ([], body)
+    return above, rest
 
 
 def _setup(draft: Draft, observed: ObservedReport) -> list[Observation]:
@@ -141,8 +136,7 @@ def _setup(draft: Draft, observed: ObservedReport) -> list[Observation]:
 
 def _only_prints(source: str) -> bool:
     """Return whether a statement prints something, and does nothing else."""
-    calls = (node for node in ast.walk(parse(source)) if isinstance(node, ast.Call))
-    return source.startswith("print(") and list(map(called_name, calls)) == ["print"]
+    return source.startswith("print(") and source.count("(") == 1
 
 
 def _tidy(source: str) -> str:
@@ -150,8 +144,3 @@ def _tidy(source: str) -> str:
     if any(mark in source for mark in ("#", '"""', "'''")):
         return ast.unparse(parse(source))
     return source.strip()
-
-
-def _is_import(line: str) -> bool:
-    """Say whether a statement is an import that stands on one line."""
-    return line.startswith(IMPORTS) and "\n" not in line.strip()
