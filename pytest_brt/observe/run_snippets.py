@@ -13,7 +13,7 @@ from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.report.statements import read_report
 from pytest_brt.sandbox.events import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.statements import Script, ScriptResult, run_statements
+from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import Issue, Raised
 from pytest_brt.types.report import Reading, Statement
 
@@ -31,7 +31,6 @@ class Observation:
     result: StatementResult | None
     #: "", or how it ended the process: "timed out after 20 s".
     ended: str = ""
-    timed_out: bool = False
     #: Names it needs that nothing binds.
     missing: tuple[str, ...] = ()
 
@@ -109,8 +108,7 @@ def run_snippets(reading: Reading, engine: Runner) -> ObservedReport:
             statement=statement,
             names=names[at],
             result=results.get(at),
-            ended=ended[at].ended if at in ended else "",
-            timed_out=at in ended and ended[at].timed_out,
+            ended=ended.get(at, ""),
             missing=imports.missing(unbound[at]),
         )
         for at, statement in enumerate(reading.statements)
@@ -120,17 +118,17 @@ def run_snippets(reading: Reading, engine: Runner) -> ObservedReport:
 
 def _run_all(
     sources: list[str], order: list[int], prelude: tuple[str, ...], engine: Runner
-) -> tuple[dict[int, StatementResult], dict[int, ScriptResult]]:
+) -> tuple[dict[int, StatementResult], dict[int, str]]:
     """Return what each statement did, and how some ended the process."""
     results: dict[int, StatementResult] = {}
-    ended: dict[int, ScriptResult] = {}
+    ended: dict[int, str] = {}
     for _ in range(_RESTARTS):
         run = run_statements(engine, Script(statements=(*prelude, *(sources[n] for n in order))))
         observed = run.observed[len(prelude) :]
         results = {**dict(zip(order, observed, strict=False)), **results}
         if not run.ended or len(run.observed) < len(prelude) or len(observed) == len(order):
             break
-        ended[order.pop(len(observed))] = run
+        ended[order.pop(len(observed))] = run.ended
     return results, ended
 
 

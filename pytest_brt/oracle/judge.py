@@ -194,15 +194,12 @@ def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> tuple
 
 def _something_else(test: CandidateTest, run: TestRun, raised: Raised, facts: ReportFacts) -> str:
     """Say what fails instead of what the oracle foresaw, or instead of the project; or ""."""
-    name, line, seen = raised.name, first_line(raised), test.expects
-    is_claim = name in ASSERTIONS
+    name, seen = raised.name, test.expects
+    is_claim, what = name in ASSERTIONS, f"{name}: {first_line(raised)}"
     if seen is None and not is_claim and test.oracle.kind is not OracleKind.WRITTEN:
-        return f"stopped before its check: {name}: {line}"
-    if seen and name != seen.name:
-        return f"raises {name}, not {seen.name} as before: {line}"
-    is_there = seen and _place(seen) and _place(seen) == _place(raised)
-    if seen and seen.message and not is_there and not messages_agree(seen.message, raised.message):
-        return f"raises a different {name} from before: {line}"
+        return f"stopped before its check: {what}"
+    if seen and not _are_alike(seen, raised):
+        return f"raises another exception than the report's code did here: {what}"
     if any(frame.project and frame.path != test.path for frame in raised.frames):
         return ""
     is_shown = not is_claim and shows_exception(facts, raised)
@@ -212,6 +209,13 @@ def _something_else(test: CandidateTest, run: TestRun, raised: Raised, facts: Re
     if is_claim or is_shown or run.used_project is None or run.mismatch:
         return ""  # in a process of its own; or the project lacks what it asks for, which is rated
     return f"fails in the test itself, not in the project: {name}"
+
+
+def _are_alike(seen: Raised, raised: Raised) -> bool:
+    """Say whether two exceptions are one: of a type, from one place or with the same words."""
+    is_there = _place(seen) != "" and _place(seen) == _place(raised)
+    says = not seen.message or is_there or messages_agree(seen.message, raised.message)
+    return seen.name == raised.name and says
 
 
 def _place(raised: Raised) -> str:

@@ -16,15 +16,12 @@ def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[Judge
     Candidates go by confidence, and in their order where it is the same.
     """
     order = {Verdict.FAIL: 0, Verdict.PASS: 1}  # of what is no candidate
-
-    def place(item: JudgedTest) -> tuple[bool, float, int]:
-        known = item.judgement
-        return not known.candidate, -known.confidence, order.get(known.verdict, 2)
-
-    tests = list(without_doubles(sorted(judged, key=place)))
-    good = [n for n, item in enumerate(tests) if item.judgement.candidate]
-    for n in good[keep:] if keep is not None else ():
-        tests[n] = dropped(tests[n], f"not kept: {keep} likelier ones were found")
+    best = sorted(judged, key=lambda one: order.get(one.judgement.verdict, 2))
+    tests = without_doubles(sorted(best, key=lambda one: -one.judgement.confidence))
+    good = [item for item in tests if item.judgement.candidate]
+    over = good[keep:] if keep is not None else []
+    reason = f"not kept: {keep} likelier ones were found"
+    tests = tuple(dropped(item, reason) if item in over else item for item in tests)
     return tuple(sorted(tests, key=lambda item: not item.judgement.candidate))
 
 
@@ -37,15 +34,13 @@ def without_doubles(
     these.
     """
     known = {} if known is None else known
-    found: list[JudgedTest] = []
+    once = []
     for item in tests:
-        found.append(item)
-        if item.judgement.candidate:
-            key = test_key(item.test.source or item.test.id)
-            if key in known:
-                found[-1] = dropped(item, f"the same code as {known[key]}")
+        key = test_key(item.test.source or item.test.id) if item.judgement.candidate else ""
+        once.append(dropped(item, f"the same code as {known[key]}") if key in known else item)
+        if key:
             known.setdefault(key, item.test.name)
-    return tuple(found)
+    return tuple(once)
 
 
 def dropped(item: JudgedTest, reason: str) -> JudgedTest:

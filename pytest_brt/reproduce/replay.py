@@ -30,7 +30,6 @@ from pytest_brt.types import (
     Oracle,
     OracleKind,
     Origin,
-    TestRun,
     Verdict,
 )
 
@@ -69,15 +68,15 @@ def replay(
     drafts = ask_oracles(observed)
     say("trying the tests of the report on the unpatched tree")
     maker = _Maker(observed, engine, engine.subject.test_root)
-    judged = maker.judge([*maker.reporters_tests(), *maker.tests(drafts, _MOST)])
-    notes: tuple[Note, ...] = ()
+    judged, notes = maker.judge_all(drafts), tuple[Note, ...]()
     if judged and _all_broken(judged):
         # Among the project's own tests their conftest.py may need what is not installed.
         top = _Maker(observed, engine, ".")
-        moved = top.judge([*top.reporters_tests(), *top.tests(drafts, _MOST)])
+        moved = top.judge_all(drafts)
         if not _all_broken(moved):
-            notes = (_put_at_top(maker.folder, judged[0].judgement.runs[0]),)
-            maker, judged = top, moved
+            reason = judged[0].judgement.runs[0].cause.text
+            text = f"placed in the project root, because {reason}"
+            maker, judged, notes = top, moved, (Note(code="put-at-top", text=text),)
     if not any(item.judgement.candidate for item in judged):
         # The set-up may be in statements that no name leads to.
         whole = [replace(draft, whole=True) for draft in drafts if draft.index is not None]
@@ -102,14 +101,6 @@ def _all_broken(judged: Iterable[JudgedTest]) -> bool:
     return all(item.judgement.verdict is Verdict.BROKEN for item in judged)
 
 
-def _put_at_top(folder: str, run: TestRun) -> Note:
-    """Say why tests are not among the project's own."""
-    reason = run.cause.text
-    if "conftest" not in reason:
-        reason = f"no test can be run in {folder!r} ({reason})"
-    return Note(code="put-at-top", text=f"placed in the project root, because {reason}")
-
-
 class _Maker:
     """Makes tests for one report, to be put into one folder, and judges them."""
 
@@ -121,6 +112,10 @@ class _Maker:
         self.bodies: set[str] = set()
         #: What each test rests on, by its id.
         self.evidence: dict[str, Evidence] = {}
+
+    def judge_all(self, drafts: Iterable[Draft]) -> list[JudgedTest]:
+        """Judge the reporter's tests and those of the best drafts."""
+        return self.judge([*self.reporters_tests(), *self.tests(drafts, _MOST)])
 
     def reporters_tests(self) -> Iterator[CandidateTest]:
         """Yield the tests that the report brings, but for those with names that nothing has."""

@@ -76,13 +76,9 @@ def _no_code(reading: Reading) -> Note:
 
 def _left_out(reading: Reading) -> Iterator[Note]:
     for lines in reading.left_out:
-        where = (
-            f"line {lines.line}"
-            if lines.line == lines.end_line
-            else (f"lines {lines.line} to {lines.end_line}")
-        )
-        text = f"left out, as it is not Python 3: {where} of the report: {lines.code!r}"
-        yield _note("unreadable-code", text)
+        end = f" to {lines.end_line}" if lines.end_line > lines.line else ""
+        where = f"line {lines.line}{end} of the report"
+        yield _note("unreadable-code", f"not Python 3 and left out: {where}: {lines.code!r}")
 
 
 def _of_code(ran: Sequence[Observation]) -> Iterator[Note]:
@@ -95,8 +91,7 @@ def _of_code(ran: Sequence[Observation]) -> Iterator[Note]:
     for one in ran:
         where = f"line {one.statement.line}: "
         if one.ended:
-            share = ", a third of --brt-timeout" if one.timed_out else ""
-            yield _note("ended", f"{where}{one.ended}{share}: {shorten(one.source)!r}")
+            yield _note("ended", f"{where}{one.ended}: {shorten(one.source)!r}")
         claims = one.statement.claims_of(ClaimKind.RAISES)
         raised = None if one.missing else one.raised
         if raised and raised.name not in {claim.exception for claim in claims}:
