@@ -85,11 +85,10 @@ def run_again(
 ) -> dict[str, tuple[TestRun, ...]]:
     """Run tests by `run`, which is given a hash seed; those that fail `repeat` times in all."""
     runs: dict[str, tuple[TestRun, ...]] = {test.id: () for test in tests}
-    waiting = list(tests)
     for seed in range(max(1, repeat)):
+        waiting = [test for test in tests if seed == 0 or _fails(runs[test.id])]
         for one in run([*map(Test.of, waiting)], seed) if waiting else ():
             runs[one.test] += (one,)
-        waiting = [test for test in waiting if _fails(runs[test.id])]
     return runs
 
 

@@ -38,15 +38,19 @@ def judge_written(
     `agree` of `samples` fail alike, this one too.
     """
     run = runs[0] if runs else None
-    raised = run.raised if run else None
+    raised, is_wrong = (run.raised, run.mismatch) if run else (None, False)
     match = failure_matches_report(facts, test.source or "", raised)
-    alike = f"{agree} of {samples} samples fail alike" if samples > 1 else ""
-    is_wrong = run is not None and run.mismatch
-    calls = "the test may call the project wrongly" if is_wrong else ""
-    confidence = _MATCH if match else _NO_MATCH
-    if states_values(facts, raised) or (match and agree >= _AGREE and agree * 2 > samples):
-        confidence = COUNTS
-    confidence = (_WRONG if is_wrong else confidence) + _ALL * agree / samples
-    reasons = tuple(filter(None, (match, alike, calls)))
-    rating = Rating(confidence=confidence, reasons=reasons, agree=agree, samples=samples)
+    counts = states_values(facts, raised) or (match and agree >= _AGREE and agree * 2 > samples)
+    held = COUNTS if counts else _MATCH if match else _NO_MATCH
+    reasons = (
+        match,
+        f"{agree} of {samples} samples fail alike" if samples > 1 else "",
+        "the test may call the project wrongly" if is_wrong else "",
+    )
+    rating = Rating(
+        confidence=(_WRONG if is_wrong else held) + _ALL * agree / samples,
+        reasons=tuple(filter(None, reasons)),
+        agree=agree,
+        samples=samples,
+    )
     return judge(test, runs, facts, rating)
