@@ -37,6 +37,8 @@ from pytest_brt.types import (
 )
 from pytest_brt.types.finding import Check, Finding
 
+#: The runs of one test.
+Runs = tuple[TestRun, ...]
 #: Seconds that a test gets, however late it is.
 _LEAST = 5.0
 #: The test or its surroundings are not fit to say anything.
@@ -62,7 +64,7 @@ class Rating:
 
 def run_tests(
     tests: Sequence[CandidateTest], engine: Runner, repeat: int, *, deadline: float = math.inf
-) -> dict[str, tuple[TestRun, ...]]:
+) -> dict[str, Runs]:
     """Run every test on the unpatched tree; those that fail `repeat` times, with other hash seeds.
 
     With another seed a test that depends on the order of a set shows. Towards `deadline`, as
@@ -82,9 +84,9 @@ def run_again(
     tests: Sequence[CandidateTest],
     repeat: int,
     run: Callable[[Sequence[Test], int], Iterable[TestRun]],
-) -> dict[str, tuple[TestRun, ...]]:
+) -> dict[str, Runs]:
     """Run tests by `run`, which is given a hash seed; those that fail `repeat` times in all."""
-    runs: dict[str, tuple[TestRun, ...]] = {test.id: () for test in tests}
+    runs: dict[str, Runs] = {test.id: () for test in tests}
     for seed in range(max(1, repeat)):
         waiting = [test for test in tests if seed == 0 or _fails(runs[test.id])]
         for one in run([*map(Test.of, waiting)], seed) if waiting else ():
@@ -96,9 +98,7 @@ def _fails(runs: Sequence[TestRun]) -> bool:
     return any(run.verdict is Verdict.FAIL for run in runs)
 
 
-def judge(
-    test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None, rating: Rating
-) -> JudgedTest:
+def judge(test: CandidateTest, runs: Runs, facts: ReportFacts | None, rating: Rating) -> JudgedTest:
     """Judge a test by its runs on the unpatched tree.
 
     It is rated where nothing speaks against it. Of a test that a person wrote, who knows what it
@@ -123,20 +123,18 @@ def judge(
     return JudgedTest(test=test, judgement=judgement)
 
 
-def refused(verdict: Verdict, reason: str, runs: tuple[TestRun, ...]) -> Judgement:
+def refused(verdict: Verdict, reason: str, runs: Runs) -> Judgement:
     """Return the judgement of a test that is no candidate."""
     return Judgement(verdict=verdict, candidate=False, reason=reason, confidence=0.0, runs=runs)
 
 
-def refusal(test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None) -> str:
+def refusal(test: CandidateTest, runs: Runs, facts: ReportFacts | None) -> str:
     """Say why a test is no candidate, "" when it is one."""
     findings = examine(test, runs, facts)
     return next((finding.said for finding in findings if finding.answer is False), "")
 
 
-def examine(
-    test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None
-) -> tuple[Finding, ...]:
+def examine(test: CandidateTest, runs: Runs, facts: ReportFacts | None) -> tuple[Finding, ...]:
     """Return a finding for each question about a test, by its runs on the unpatched tree.
 
     It is a bug test of the report if all answers are yes. Without `facts` it is asked only whether
@@ -147,7 +145,7 @@ def examine(
 
 
 def _answers(
-    test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None
+    test: CandidateTest, runs: Runs, facts: ReportFacts | None
 ) -> Iterator[tuple[Check, bool | None, str]]:
     fails, verdicts = _fails(runs), ", ".join(run.verdict for run in runs)
     said = (run_words(runs[0]) or verdicts) if runs else "the test did not run"
@@ -244,13 +242,11 @@ def failure_key(run: TestRun) -> str:
 def describe_failure(test: CandidateTest, run: TestRun) -> str:
     """Say in one line how a test failed."""
     raised, words = run.raised, failure_words(test.oracle.kind)
-    if raised is None:
-        return "fails"
-    if raised.name not in ASSERTIONS:
+    if raised and raised.name not in ASSERTIONS:
         return " in ".join(filter(None, (f"raises {raised.name}", _place(raised))))
     is_drafted = words and test.oracle.kind is not OracleKind.WRITTEN
-    line = "" if is_drafted else first_line(raised)[:160]
-    return f"fails: {line}" if line else words
+    line = first_line(raised)[:160] if raised and not is_drafted else ""
+    return f"fails: {line}" if line else words or "fails"
 
 
 def first_line(raised: Raised) -> str:
