@@ -41,12 +41,11 @@ def call_of(test: CandidateTest) -> Variation | None:
             *body, last = [node for node in function.body if not is_constant(node)] or [ast.Pass()]
             while isinstance(last, ast.With | ast.Try):
                 last = last.body[-1]
-            expression = _asked(last, body)
-            setup = [ast.unparse(node) for node in (*above, *body)]
-            takes = ast.unparse(function.args)
-            if takes == "capsys":
-                setup, takes = [line for line in setup if not line.startswith(takes)], ""
-            if expression and not (takes or function.decorator_list or "capsys" in expression):
+            expression, takes = _asked(last, body), ast.unparse(function.args)
+            lines = [ast.unparse(node) for node in (*above, *body)]
+            setup = [line for line in lines if not line.startswith("capsys.")]
+            is_plain = takes in ("", "capsys") and not function.decorator_list
+            if expression and is_plain and "capsys" not in expression:
                 return Variation(test=test.id, statements=(*setup, expression))
     return None
 
@@ -101,16 +100,13 @@ def stating(judged: JudgedTest, statements: Sequence[str], given: Given) -> Judg
         lines.append(f"assert repr({expression}) == {given.text!r}")
     name = f"{judged.test.name}_as_you_said"
     body = "\n".join(map(indented, lines))
-    return accepted(judged, name, f"def {name}():\n{body}\n", "You said that this is right.")
-
-
-def accepted(judged: JudgedTest, name: str, source: str, sentence: str) -> JudgedTest:
-    """Return the test that a person's answer makes of another one, as accepted."""
+    source = f"def {name}():\n{body}\n"
+    right = "You said that this is right."
     test = replace(
         judged.test,
         id=content_id(judged.test.path, source),
         name=name,
-        oracle=replace(judged.test.oracle, kind=OracleKind.EQUALS, sentence=sentence),
+        oracle=replace(judged.test.oracle, kind=OracleKind.EQUALS, sentence=right),
         source=source,
         expects=None,
     )
