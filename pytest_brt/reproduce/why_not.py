@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -13,8 +12,6 @@ from pytest_brt.render.words import count
 from pytest_brt.types import JudgedTest, Note, Verdict
 from pytest_brt.types.report import ClaimKind, ClaimRole, Reading
 
-#: Code that a shell gives to Python, on the command line or below it.
-_SHELL = re.compile(r"\bpython[\d.]*\s+-c\b|<<-?\s*['\"]?\w+")
 #: Names that Python 3 does not define any more (What's New in Python 3.0).
 _PYTHON_2 = frozenset((
     "apply", "basestring", "buffer", "cmp", "coerce", "execfile", "file", "intern", "long",
@@ -28,7 +25,6 @@ _HINTS = {
     "traceback), and what they should give",
     "only-traceback": "add to the report a few lines of Python that lead to it, and what they "
     "should give",
-    "shell": "add the code to the report in a block of its own, without the command",
     "unreadable-code": "add to the report what these lines are in Python 3",
     "undefined-names": "add to the report their imports or definitions",
     "python-2": "write the report's code for Python 3",
@@ -64,10 +60,6 @@ def _note(code: str, text: str, hint: str = "") -> Note:
 
 
 def _no_code(reading: Reading) -> Note:
-    for number, line in enumerate(reading.issue.text.split("\n"), 1):
-        if _SHELL.search(line):
-            text = f"the report's code is given to Python by a shell (line {number})"
-            return _note("unreadable-code", text, "shell")
     if any(raised.frames for raised in reading.exceptions):
         text = "the report has a traceback, but no Python code that leads to it"
         return _note("no-code", text, "only-traceback")
@@ -119,11 +111,11 @@ def _not_stated(observed: ObservedReport, ran: Sequence[Observation]) -> Note:
     texts = ", ".join(dict.fromkeys(repr(claim.text.strip()[:60]) for claim in stated[:_FEW]))
     if stated and all(claim in shown for claim in stated):
         return _note("passes", f"the code already gives what the report expects: {texts}")
+    hint, text = "", "it is unclear which result of the report's code is wrong, and what is right"
     if stated:
+        hint = "not-compared"
         text = f"could not compare what the code gives with what the report expects: {texts}"
-        return _note("not-stated", text, "not-compared")
-    if shown:
+    elif shown:
+        hint = "no-right-value"
         text = "the code does what the report shows, but the report does not say what is wrong"
-        return _note("not-stated", text, "no-right-value")
-    text = "it is unclear which result of the report's code is wrong, and what the right one is"
-    return _note("not-stated", text)
+    return _note("not-stated", text, hint)

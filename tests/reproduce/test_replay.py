@@ -93,7 +93,6 @@ def test_the_set_up_is_all_of_it_where_no_name_leads_to_it(engine: Runner) -> No
     ("text", "code", "words"),
     [
         ("It is odd.", "no-code", "no Python code"),
-        ("```sh\npython -c 'f()'\n```", "unreadable-code", "shell (line 4)"),
         ("```python\nclamp(lamp)\n```", "undefined-names", "clamp, lamp"),
         ("```python\nunicode(1)\n```", "undefined-names", "only Python 2"),
         ("```python\nimport pkg\npkg.stop()\n```", "ended", "exit status 3"),
