@@ -188,10 +188,10 @@ def can_import(node: ast.ImportFrom, index: Index) -> bool:
     top = module.partition(".")[0]
     if node.level or top not in index.packages:
         return not node.level and top not in layout.roots
-    if not layout.path_of(module):
-        return layout.is_folder(module) or bool(index.importers(module))
     names = _names_in(module, index)
-    return names is None or all(
+    if names is None:
+        return bool(layout.path_of(module) or index.importers(module))
+    return all(
         name in names or name == "*" or layout.path_of(inner) or index.importers(inner)
         for name, inner in ((alias.name, f"{module}.{alias.name}") for alias in node.names)
     )
