@@ -44,20 +44,11 @@ def place(source: str, path: str, host: bytes) -> Placement:
     tests, new = tests_of(source), cst.parse_module(source)
     parts = [part for part in new.body[new.get_docstring() is not None :] if not _is_import(part)]
     known = {_key(part) for part in module.body}
-    bare = [part for part in parts if _name(part) not in tests]
-    helpers = [part for part in bare if _key(part) not in known]
+    helpers = [part for part in parts if _name(part) not in tests and _key(part) not in known]
     here = {item.statement for item in read_facts(module.code).imports}
     lacking = [item for item in read_facts(source).imports if item.statement not in here]
     imports = [item for item in lacking if source.count(item.bound) > 1]  # it is used
-    needed = {item.bound for item in imports}
-    for helper in helpers:
-        names = bound_names(_code(helper))
-        if not names or "pytestmark" in names:
-            raise EditProblem(
-                "the new test runs code outside of its functions, or sets pytestmark"
-                " (move it into one)"
-            )
-        needed |= names
+    needed = {item.bound for item in imports}.union(*map(_helping_names, helpers))
     for name in sorted(bound_names(module.code) & needed):
         raise EditProblem(
             f"{name!r} means something else in {path!r} than in the test (choose another file)"
@@ -71,6 +62,16 @@ def place(source: str, path: str, host: bytes) -> Placement:
             nodes.append(node)
     edit = Edit(path=path, before=host, after=text.encode(module.code))
     return Placement(edit=edit, nodes=tuple(nodes))
+
+
+def _helping_names(part: _Statement) -> frozenset[str]:
+    """Return the names that a part beside a test gives to others."""
+    names = bound_names(_code(part))
+    if not names or "pytestmark" in names:
+        raise EditProblem(
+            "the new test runs code outside of its functions, or sets pytestmark (move it into one)"
+        )
+    return names
 
 
 def parse_module(source: SourceText) -> cst.Module:
