@@ -33,8 +33,7 @@ from pytest_brt.plugin.inputs import read_inputs
 from pytest_brt.plugin.option_list import TYPED
 from pytest_brt.plugin.options import read_options
 from pytest_brt.render.answer import bug_tests
-from pytest_brt.render.entries import build_report
-from pytest_brt.render.report import Report
+from pytest_brt.render.report import Report, build_report
 from pytest_brt.render.text import summary
 from pytest_brt.render.words import count
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
