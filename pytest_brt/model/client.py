@@ -161,7 +161,6 @@ class Server:
             replies = [_reply(choice) for choice in body["choices"][:n]]
             first_length = max(1, len(replies[0].text))
             counted, made = (int(usage.get(f"{of}_tokens", 0)) for of in ("prompt", "completion"))
-            cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
         except _NONSENSE as error:
             what = f"{self.url}: not a chat completion: {_start(str(body))}"
             raise ModelProblem(what) from error
@@ -175,7 +174,6 @@ class Server:
         return replies, Cost(
             calls=1,
             prompt_tokens=counted,
-            evaluated=max(0, counted - cached),
             tokens=made,
             seconds=time.monotonic() - begin,
         )

@@ -56,7 +56,7 @@ def tree_hash(root: Path, options: Options) -> str:
 
 def build(record: RunRecord, engine: Runner, command: str, tree: str) -> Report:
     """Return the report of a run, from which all that is shown and written is made."""
-    from pytest_brt.render.entries import build_report
+    from pytest_brt.render.report import build_report
 
     subject = engine.subject
     setting = Setting(

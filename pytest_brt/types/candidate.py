@@ -20,11 +20,6 @@ class OracleKind(StrEnum):
     #: By a person or a model, not by a rule.
     WRITTEN = "written"
 
-    @property
-    def sees_wrong_value(self) -> bool:
-        """Whether the test sees the value, without a patch, that the report complains about."""
-        return self in (OracleKind.EQUALS, OracleKind.GONE)
-
 
 @value
 class Oracle:

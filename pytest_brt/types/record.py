@@ -19,9 +19,8 @@ class Cost:
     """What was spent on a model."""
 
     calls: int = 0
-    #: Tokens of the prompts, and those of them that had to be evaluated.
+    #: Tokens of the prompts.
     prompt_tokens: int = 0
-    evaluated: int = 0
     #: Tokens made.
     tokens: int = 0
     #: Wall-clock seconds of waiting for it.
@@ -32,7 +31,6 @@ class Cost:
         return Cost(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            evaluated=self.evaluated + other.evaluated,
             tokens=self.tokens + other.tokens,
             seconds=self.seconds + other.seconds,
         )

@@ -17,7 +17,7 @@ from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import Rating, judge
 from pytest_brt.pipeline.plan import Job, Plan
 from pytest_brt.pipeline.run import Run
-from pytest_brt.render.entries import build_report
+from pytest_brt.render.report import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner

@@ -148,7 +148,7 @@ def asked(*notes: Note, ending: Ending, strategy: str = "agent", **rest: object)
     trajectory = Trajectory(
         steps=(Step(number=1, reply="I look around.", call=Call(action="search")),), ending=ending
     )
-    cost = Cost(calls=1, prompt_tokens=900, evaluated=800, tokens=40, seconds=3.0)
+    cost = Cost(calls=1, prompt_tokens=900, tokens=40, seconds=3.0)
     return report(strategy=strategy, notes=notes, trajectories=(trajectory,), cost=cost, **rest)
 
 
