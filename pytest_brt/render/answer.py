@@ -93,7 +93,7 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
             fails = f"{test.test.name} fails{probably} because of this bug ({how_sure(test)})"
             return Answer(status=Status.REPRODUCED, text=f"Reproduced: {fails}.")
     if sure or possible:
-        return _possible((*sure, *possible)[0])
+        return _possible((*sure, *possible))
     for attempt in attempts:
         if attempt.settled:
             return _not_here(attempt)
@@ -102,8 +102,10 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     return Answer(status=Status.NOT_REPRODUCED, text=f"Not reproduced: {text}.", reason=why)
 
 
-def _possible(best: JudgedTest) -> Answer:
-    hint = _SAY_WHAT_IS_RIGHT if best.test.oracle.kind is OracleKind.GONE else _ACCEPT
+def _possible(tests: Sequence[JudgedTest]) -> Answer:
+    best, (kind, *others) = tests[0], [test.test.oracle.kind for test in tests]
+    is_told = kind is not OracleKind.GONE or OracleKind.EQUALS in others
+    hint = _ACCEPT if is_told else _SAY_WHAT_IS_RIGHT
     return Answer(
         status=Status.POSSIBLE,
         text=f"Possibly reproduced: {best.test.name} fails ({how_sure(best)}), but {hint}.",
