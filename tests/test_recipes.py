@@ -133,11 +133,11 @@ def run(copy: Path, *command: str) -> str:
 
 def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> None:
     put(copy / "types/candidate.py", "    NO_RAISE = ", ROW)
-    put(copy / "render/causes.py", '    OracleKind.NO_RAISE: "",\n', WORDS)
+    put(copy / "render/words.py", '    OracleKind.NO_RAISE: "",\n', WORDS)
     oracles = copy / "oracle"
     (oracles / "result_type.py").write_text(RULE, "utf-8")
     put(oracles / "oracles.py", "ORACLES = (", "from .result_type import result_type\n")
-    put(oracles / "oracles.py", "does_not_raise, gives_stated_value,", "result_type, ")
+    put(oracles / "oracles.py", "does_not_raise, gives_stated_value, must", "result_type, ")
     out = run(copy, "-c", ASK_REPLAY, str(make_project(tmp_path / "project")))
     assert "True returns another type" in out
     assert "def test_double_2():" in out, "another was right more often"

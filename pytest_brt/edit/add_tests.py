@@ -13,6 +13,7 @@ from pytest_brt.edit.place_test import place
 from pytest_brt.edit.source_text import WIDTH, Edit, Placement, slug, tests_of
 from pytest_brt.edit.xfail import mark_xfail
 from pytest_brt.errors import EditProblem
+from pytest_brt.project.definitions import read_facts
 from pytest_brt.project.imports import add_imports
 from pytest_brt.project.layout import escapes_root
 from pytest_brt.render.words import cut
@@ -59,7 +60,7 @@ def _new_file(test: CandidateTest, issue: Issue, path: str, mark: bool) -> Place
         f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
     )
     source = test.source or ""
-    if mark and "import pytest\n" not in source:
+    if mark and all(item.bound != "pytest" for item in read_facts(source).imports):
         source = add_imports(source, ["import pytest"])
     edit = Edit(path=path, before=None, after=f"{comment}\n\n{source.strip()}\n".encode())
     return Placement(edit=edit, nodes=tests_of(source))

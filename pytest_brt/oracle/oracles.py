@@ -125,8 +125,8 @@ def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:
     bases = {base.rpartition(".")[2] for base in raised.bases}
     names -= {*dir(builtins), raised.name, *bases}
     imports.resolve(names)
-    homes = {name: re.split(r"[ .]", imports.known[name])[1:2] for name in sorted(names)}
-    return [name for name, home in homes.items() if {*home} & {*subject.packages}]
+    found = {name: imports.known[name].split() for name in sorted(names)}
+    return [n for n in found if found[n] and found[n][1].partition(".")[0] in subject.packages]
 
 
 def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:

@@ -14,10 +14,10 @@ VALUE_LIMIT = 60
 VALUES = 6
 
 #: What an operating system says no with when it is the sandbox that forbids.
-DENIED = frozenset(
-    "EROFS EACCES EPERM ENETUNREACH ENETDOWN EADDRNOTAVAIL EFBIG ENOSPC EDQUOT ENOMEM EAGAIN"
-    " EMFILE ENFILE ETOOMANYREFS".split()
-)
+DENIED = {
+    "EROFS", "EACCES", "EPERM", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EFBIG", "ENOSPC",
+    "EDQUOT", "ENOMEM", "EAGAIN", "EMFILE", "ENFILE", "ETOOMANYREFS",
+}  # fmt: skip
 #: How glibc and musl say that a shared library is not found.
 NO_LIBRARY = ("cannot open shared object file", "Error loading shared library")
 #: How Python speaks of what a name or a call does not fit.
