@@ -61,6 +61,7 @@ _NO_BUG_TEST = Note(
     text="no patch is known to be right: they are ordered by how many existing tests they break",
     hint="a test of yours would tell (--brt-tests FILE), or a call in the report and its result",
 )
+_NO_PATCH = Note(code="no-patch-applies", text="no patch could be applied")
 _NO_TEST_RAN = Note(code="no-test-ran", text="no bug test could be run on any patch")
 _NONE_PASSES = Note(code="none-passes", text="none passes a bug test")
 _OWN_TESTS = Note(code="own-tests", text="none passes a bug test but its own")
@@ -215,7 +216,7 @@ def _tie(level: Sequence[Rank]) -> Answer:
 
 def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
     """Return that no patch is known to fix the bug, and why."""
-    reason = _NO_TEST_RAN
+    reason = _NO_PATCH if all(rank.result.refused for rank in ranks) else _NO_TEST_RAN
     if any(rank.result.passes_own for rank in ranks):
         reason = _OWN_TESTS
     elif any(rank.epr is not None for rank in tried):

@@ -267,11 +267,12 @@ class Ranking:
     def table(self) -> list[tuple[str, ...]]:
         """A row of heads, then one for each patch, best first; the note comes last.
 
-        What no patch has has no column.
+        What no patch has, but for its rank, has no column.
         """
         rows = (HEADS, *(patch.row for patch in self.patches))
-        columns = [column for column in zip(*rows, strict=True) if {*column[1:]} != {"-"}]
-        return list(zip(*columns, strict=True))
+        rank, *others = zip(*rows, strict=True)
+        known = (column for column in others if {*column[1:]} != {"-"})
+        return list(zip(rank, *known, strict=True))
 
 
 @value
