@@ -20,8 +20,6 @@ from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.store import Journal
 from pytest_brt.types import (
     CauseCode,
-    ChosenBy,
-    FailsBefore,
     FileChange,
     Guarded,
     Note,
@@ -53,8 +51,6 @@ class Selection:
 
     #: What they do on the unpatched tree, by their names.
     tests: dict[str, TestRun] = field(default_factory=dict)
-    #: Those that do not pass there, and so can say nothing.
-    failing: tuple[FailsBefore, ...] = ()
     #: Whether they are all that pass; else it was seen which lines they execute.
     is_whole: bool = False
     #: Why there are no more of them.
@@ -162,10 +158,6 @@ class Guard:
         }
         return Selection(
             tests=passing if is_whole else _affordable(passing, pool, self._seconds),
-            failing=tuple(
-                FailsBefore(test=name, cause=known[name].cause, raised=known[name].raised)
-                for name in (*lost, *failing)
-            ),
             is_whole=is_whole,
             shortfalls=tuple(
                 Note(code=c, text=str(text)) for c, text in shortfalls.items() if text
@@ -195,15 +187,13 @@ class Guard:
         chosen = self.choose(touched)
         results = _results_of(chosen.tests, runs)
         confirmed = self._confirm(changes, [name for name, run in results.items() if _fails(run)])
-        by, reached = ChosenBy.ALL, None
+        reached = None
         if not chosen.is_whole:
             reached = sum(touched.is_run(_lines(run)) for run in chosen.tests.values())
-            by = ChosenBy.COVERAGE if reached else ChosenBy.NAMES
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
             total=chosen.total,
             reached=reached,
-            by=by,
             regressions=tuple(
                 Regression(
                     test=name,
@@ -215,9 +205,7 @@ class Guard:
                 for name, run in results.items()
                 if name in confirmed
             ),
-            failing=chosen.failing,
             shortfalls=chosen.shortfalls,
-            seconds=sum((run.seconds for run in results.values()), 0.0),
         )
 
     def _confirm(self, changes: tuple[FileChange, ...], failed: Sequence[str]) -> Sequence[str]:

@@ -26,8 +26,6 @@ from pytest_brt.types.note import Status as Status
 from pytest_brt.types.patch import AppliedPatch as AppliedPatch
 from pytest_brt.types.patch import AssertedBug as AssertedBug
 from pytest_brt.types.patch import Cell as Cell
-from pytest_brt.types.patch import ChosenBy as ChosenBy
-from pytest_brt.types.patch import FailsBefore as FailsBefore
 from pytest_brt.types.patch import FileChange as FileChange
 from pytest_brt.types.patch import Given as Given
 from pytest_brt.types.patch import Guarded as Guarded

@@ -80,16 +80,6 @@ class AssertedBug:
 
 
 @value
-class FailsBefore:
-    """An existing test that does not pass on the unpatched tree."""
-
-    #: As of `Regression`.
-    test: str
-    cause: Cause
-    raised: Raised | None = None
-
-
-@value
 class Outcome:
     """What a call gives on a tree; nothing where that cannot be told or compared."""
 
@@ -133,16 +123,6 @@ class Value:
     raised: str = ""
 
 
-class ChosenBy(StrEnum):
-    """By what existing tests were chosen."""
-
-    #: All of them were run: none had to be chosen.
-    ALL = "all"
-    COVERAGE = "coverage"
-    #: The names that they use.
-    NAMES = "names"
-
-
 @value
 class Guarded:
     """What the project's existing tests say about a patched tree."""
@@ -154,15 +134,11 @@ class Guarded:
     #: How many of the tests chosen execute a changed line on the unpatched tree; None where that
     #: cannot be seen.
     reached: int | None = None
-    by: ChosenBy
     regressions: tuple[Regression, ...] = ()
     #: Tests that fail newly, and are no regressions.
     disputed: tuple[AssertedBug, ...] = ()
-    #: Tests near the patches that do not pass on the unpatched tree, and so were left out.
-    failing: tuple[FailsBefore, ...] = ()
     #: Why fewer tests ran than could have.
     shortfalls: tuple[Note, ...] = ()
-    seconds: float = 0.0
 
 
 @value

@@ -14,7 +14,7 @@ import pytest
 from pytest_brt.guard import Guard, touched_by
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import CauseCode, ChosenBy, FileChange, Guarded, TestRun, Verdict
+from pytest_brt.types import CauseCode, FileChange, Guarded, TestRun, Verdict
 from tests.support.projects import open_on, run_one
 from tests.support.trees import write_tree
 
@@ -135,7 +135,6 @@ def test_of_a_large_suite_the_nearest_files_are_run(tmp_path: Path) -> None:
     with closing(open_on(root)) as engine:
         guarded = check(Guard(engine, seconds=0.5), root, CORE.replace(" + 1", ""))
     assert [one.test for one in guarded.regressions] == ["tests/test_core.py::test_double"]
-    assert guarded.by is not ChosenBy.ALL
 
 
 def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Runner, root: Path) -> None:
@@ -162,10 +161,6 @@ def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, ro
     assert [note.text for note in found.shortfalls] == [
         "left out, failing without a patch: 1 existing test"
     ]
-    (failing,) = found.failing
-    assert failing.test == "tests/test_pkg.py::test_double_is_broken_already"
-    assert failing.cause.code is CauseCode.RAISED
-    assert found.by is ChosenBy.ALL
     assert len(later.regressions) == 2
     assert counting.again == 3  # with each patch, and once without
 
@@ -248,8 +243,6 @@ def test_a_file_that_cannot_be_imported_is_tried_no_further(odd: tuple[Guarded, 
         "tests/test_core.py cannot be collected on the unpatched tree"
     ]
     assert counting.plain.count("tests/test_core.py") == 1
-    assert found.failing[0].test == "tests/test_core.py"
-    assert found.failing[0].cause.is_uncollected
 
 
 def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(

@@ -12,7 +12,6 @@ from pytest_brt.types import (
     Call,
     Cause,
     Cell,
-    ChosenBy,
     Cost,
     Ending,
     FixSource,
@@ -299,8 +298,8 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         patched("a.diff", "pp", guarded=broken(1)), patched("b.diff", "ff", guarded=broken(2))
     ),
     "unsure-none-ran": lambda: ranking(
-        patched("a.diff", "pp", guarded=Guarded(ran=0, total=9, by=ChosenBy.NAMES)),
-        patched("b.diff", "ff", guarded=Guarded(ran=0, total=9, by=ChosenBy.NAMES)),
+        patched("a.diff", "pp", guarded=Guarded(ran=0, total=9)),
+        patched("b.diff", "ff", guarded=Guarded(ran=0, total=9)),
     ),
     "unsure-test": lambda: ranking(
         patched("a.diff", "p", guarded=broken(0)),
@@ -364,7 +363,6 @@ def cut(count: int) -> Guarded:
         ran=7,
         total=90,
         reached=3,
-        by=ChosenBy.COVERAGE,
         shortfalls=(said("budget-spent", "the budget of 2 s a patch allows no more"),),
         regressions=tuple(
             Regression(

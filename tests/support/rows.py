@@ -6,7 +6,6 @@ from pytest_brt.rank.ranking import rank
 from pytest_brt.types import (
     CandidateTest,
     Cell,
-    ChosenBy,
     Evidence,
     Guarded,
     JudgedTest,
@@ -97,7 +96,6 @@ def broken(count: int, ran: int = 20) -> Guarded:
     return Guarded(
         ran=ran,
         total=100,
-        by=ChosenBy.NAMES,
         regressions=tuple(
             Regression(
                 test=f"tests/test_x.py::test_{number}",
