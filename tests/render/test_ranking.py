@@ -53,14 +53,6 @@ def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
     assert of_ranking(close).startswith("No patch stands out: a and b are too close to call: a ")
 
 
-def test_a_patch_does_not_stand_out_for_being_short() -> None:
-    short, long = row("short", "p?", size=2), row("long", "pp", size=400)
-    for rows in ((short, long), (replace(short, cells=long.cells), long)):
-        ranks = ranked(rows, TESTS)
-        assert ranks[0].result.patch.name == "short"
-        assert of_ranking(ranks).startswith("No patch stands out: short and long ")
-
-
 def test_tests_that_may_not_be_about_the_bug_make_no_best_patch() -> None:
     unsure = (judged(0, 0.3), judged(1, 0.3))
     ranks = ranked((row("a", "pp"), row("b", "ff"), row("c", "ff")), unsure)
