@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.bounded import read_bounded
-from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.errors import PatchProblem, UsageProblem
 from pytest_brt.patches.text import decode
 
 #: Seconds after which git is stuck.

@@ -15,12 +15,12 @@ from pathlib import Path
 from textwrap import dedent
 
 from pytest_brt.codec import content_id
+from pytest_brt.errors import PatchProblem
 from pytest_brt.guard import Touched
 from pytest_brt.guard.suite import altered_tests
 from pytest_brt.oracle.judge import Rating, judge, refused, run_again
 from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import CollectionPatterns, read_config
 from pytest_brt.pysource.normal_form import test_key

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.errors import PatchProblem
 from pytest_brt.types import AppliedPatch
 from tests.patches.diffs import GIT, HUNK, PLAIN
 
