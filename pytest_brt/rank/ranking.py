@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from pytest_brt.rank.remarks import SPECIAL
-from pytest_brt.rank.score import Score, logit, score, sigmoid
+from pytest_brt.rank.score import logit, score, sigmoid
 from pytest_brt.types import (
     Author,
     JudgedTest,
@@ -120,18 +120,18 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     groups: dict[object, list[Rank]] = {}
     for one in sorted(ranks, key=lambda one: one.name):
         groups.setdefault(_behaviour(one.result), []).append(one)
-    best: dict[str, Score] = {}
-    for group in groups.values():
-        scores = [score(one.result, tests) for one in group]
-        best |= dict.fromkeys([o.name for o in group], min(scores, key=lambda each: each.order))
+    best = {
+        kind: min((score(one.result, tests) for one in group), key=lambda each: each.order)
+        for kind, group in groups.items()
+    }
     most = min((each.odds for each in best.values() if not each.is_at_fault), default=math.inf)
-    scored = []
-    for number, group in enumerate(sorted(groups.values(), key=lambda g: best[g[0].name].order), 1):
-        for one in group:
-            known = best[one.name]
-            share = sigmoid(min(known.odds, most) if known.is_at_fault else known.odds)
+    scored: list[Rank] = []
+    for number, kind in enumerate(sorted(groups, key=lambda kind: best[kind].order), 1):
+        known = best[kind]
+        share = sigmoid(min(known.odds, most) if known.is_at_fault else known.odds)
+        for one in groups[kind]:
             scored.append(replace(one, group=number, score=share, because=known.reasons))
-    return _placed(scored, lambda one: best[one.name].order)
+    return _placed(scored, lambda one: best[_behaviour(one.result)].order)
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -167,7 +167,7 @@ def _with_standings(
         return [leader, *others]
     first = next((it for it in (Standing.TIED, Standing.CLOSE) if it in rivals), Standing.SEPARATED)
     if first is Standing.SEPARATED:
-        doubt = _doubt(leader.result, evidence) or doubt_of(evidence, leaders)
+        doubt = _doubt(leader.result, evidence, leaders)
         first = Standing.UNSURE if doubt else first
         leader = replace(leader, doubt=doubt)
     behind = [replace(one, standing=_compare(one, leader)) for one in others]
@@ -181,18 +181,6 @@ def _compare(one: Rank, leader: Rank) -> Standing:
         return Standing.CLOSE  # nothing is known of what stands first
     lead = logit(leader.score or 0) - logit(one.score or 0)
     return Standing.CLOSE if lead < MARGIN else Standing.BEHIND
-
-
-def _doubt(result: PatchResult, evidence: str) -> Note | None:
-    """Return why a patch does not lead clearly, whatever its odds."""
-    if not evidence:
-        return Note(code="no-sure-test", text="it passes no sure bug test")
-    if result.regressions:
-        return Note(code="breaks-tests", text="it breaks existing tests")
-    # Where the user wants none to be run, the answer says so in the same sentence.
-    if result.guarded is not None and result.guarded.total and not result.guarded.ran:
-        return Note(code="no-existing-tests", text="no existing test ran on it")
-    return result.remark("as-unpatched")
 
 
 def leading_evidence(result: PatchResult, tests: Sequence[JudgedTest]) -> str:
@@ -209,18 +197,24 @@ def leading_evidence(result: PatchResult, tests: Sequence[JudgedTest]) -> str:
     return (strongest.judgement.evidence or strongest.test.origin.author) if strongest else ""
 
 
-def doubt_of(evidence: str, leaders: Leaders) -> Note | None:
+def _doubt(result: PatchResult, evidence: str, leaders: Leaders) -> Note | None:
     """Return why a patch that leads on this evidence is not called the best one."""
-    if evidence == YOURS:
-        return None
-    row = leaders.get(evidence)
+    guarded, row = result.guarded, leaders.get(evidence)
+    if not evidence:
+        return Note(code="no-sure-test", text="it passes no sure bug test")
+    if result.regressions:
+        return Note(code="breaks-tests", text="it breaks existing tests")
+    # Where the user wants none to be run, the answer says so in the same sentence.
+    if guarded is not None and guarded.total and not guarded.ran:
+        return Note(code="no-existing-tests", text="no existing test ran on it")
+    if evidence == YOURS or result.remark("as-unpatched"):
+        return result.remark("as-unpatched")
     if row is None:
         text = "how often the leading patch is right on tests like these has not been measured"
         return Note(code="leaders-not-measured", text=text)
-    if lower_bound(row) >= _LEAST:
-        return None
     text = f"of {row.of} patches that led on tests like these only {row.right} were right"
-    return Note(code="leaders-often-wrong", text=text)
+    often_wrong = Note(code="leaders-often-wrong", text=text)
+    return often_wrong if lower_bound(row) < _LEAST else None
 
 
 def lower_bound(row: Measured) -> float:
