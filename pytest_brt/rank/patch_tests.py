@@ -72,14 +72,14 @@ def find_patch_tests(
             changes = apply_patch(patch, root, whole=True).changes
             ours = [c for c in changes if is_test_path(c.path) or collected.has_file(c.path)]
             for key, new in islice(_tests_in(ours, root, collected), _MOST):
-                test = tests.get(key, new)
-                sources = {*test.origin.sources, patch.source} - {""}
+                origin = tests.get(key, new).origin
+                sources = {*origin.sources, patch.source} - {""}
                 origin = replace(
-                    test.origin,
-                    patches=(*test.origin.patches, patch.name),
+                    origin,
+                    patches=(*origin.patches, patch.name),
                     sources=tuple(sorted(sources)),
                 )
-                tests[key] = replace(test, issue=issue, origin=origin)
+                tests[key] = replace(tests.get(key, new), issue=issue, origin=origin)
     return tuple(tests.values())
 
 
