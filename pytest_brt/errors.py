@@ -59,3 +59,11 @@ class OutOfTime(ModelProblem):
 
 class StoreProblem(BrtError):
     """A record of an earlier run cannot be read or written."""
+
+
+class PatchProblem(BrtError):
+    """A candidate patch cannot be read, or does not apply to the tree."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code

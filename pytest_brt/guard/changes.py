@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
 from pytest_brt.types import FileChange, Patch
 

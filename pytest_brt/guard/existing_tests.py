@@ -90,7 +90,8 @@ class Guard:
         """
         self.root = Path(engine.subject.root)
         self.files = TestFiles(self.root)
-        self._engine, self._pool, self._seconds = engine, tuple(pool), seconds
+        self._engine, self._pool = engine, tuple(dict.fromkeys(pool))
+        self._seconds = seconds
         self._say, self._kept, self._chosen = say, kept, chosen
         #: What files do on the unpatched tree, by what is watched.
         self._known: Once[tuple[str, ...], tuple[TestRun, ...]] = Once()
@@ -119,7 +120,8 @@ class Guard:
 
     def _choice(self, pool: tuple[Touched, ...]) -> Selection:
         names = (repr(pool), f"{self._seconds}")
-        if self._kept and (known := self._kept.get(Selection, *names)):
+        kept = self._kept if pool == self._pool else None
+        if kept and (known := kept.get(Selection, *names)):
             return known
         self._say("running existing tests without a patch")
         chosen = self._choose(pool, ())
@@ -127,9 +129,9 @@ class Guard:
             self._say("the existing tests take too long: watching which lines they run")
             changed = {path for touched in pool for path in touched.files}
             chosen = self._choose(pool, tuple(sorted(changed)))
-        if self._kept:
-            self._kept.forget()
-            self._kept.put(chosen, *names)
+        if kept:
+            kept.forget()
+            kept.put(chosen, *names)
         return chosen
 
     def _choose(self, pool: Sequence[Touched], watch: tuple[str, ...]) -> Selection:

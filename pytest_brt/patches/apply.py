@@ -18,8 +18,8 @@ from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
 from pytest_brt.bounded import is_file, is_folder, read_bounded
+from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.git import run_git
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import decode, encode
 from pytest_brt.types import AppliedPatch, FileChange, Note, Patch
 

@@ -13,12 +13,11 @@ import shutil
 import subprocess
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_brt.bounded import read_bounded
-from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.errors import PatchProblem, UsageProblem
 from pytest_brt.patches.text import decode
 
 #: Seconds after which git is stuck.
@@ -49,8 +48,7 @@ _REMOTE = re.compile(r'\[remote "(.+?)"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILI
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class Repository(NamedTuple):
     """Where a repository keeps what git reads."""
 
     #: Of this working tree: HEAD and the index.

@@ -135,17 +135,12 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
 
 
 def _patch_files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise UsageProblem(
-            f"no such folder: {str(path)!r} (give a folder of *.diff and *.patch, such files, or "
-            "git:BRANCH)"
-        )
     if not path.is_dir():
-        if path.suffix.casefold() in SUFFIXES:
+        if path.exists() and path.suffix.casefold() in SUFFIXES:
             return [path]
         raise UsageProblem(
-            f"neither a folder nor a patch: {str(path)!r} (patches are called *.diff or *.patch; "
-            "'git mailsplit' splits a mailbox)"
+            f"no such folder, and no patch: {str(path)!r} (give a folder of *.diff and *.patch, "
+            "such files, or git:BRANCH; 'git mailsplit' splits a mailbox)"
         )
     files = [
         file

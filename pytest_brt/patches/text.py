@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 from pathlib import Path
 
 from pytest_brt.types import FileChange
+
+#: Of files, by whether they are executable.
+_MODES = {False: "100644", True: "100755"}
 
 
 def encode(text: str) -> bytes:
@@ -29,8 +33,7 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
 
 def _file_diff(change: FileChange, file: Path) -> Iterator[str]:
     before = file.read_bytes() if file.is_file() else None
-    old_mode = "100755" if before is not None and file.stat().st_mode & 0o100 else "100644"
-    new_mode = "100755" if change.executable else "100644"
+    old_mode, new_mode = _MODES[os.access(file, os.X_OK)], _MODES[change.executable]
     if change.content == before and (before is None or old_mode == new_mode):
         return
     yield f"diff --git a/{change.path} b/{change.path}\n"

@@ -9,12 +9,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pytest_brt.errors import SandboxProblem
+from pytest_brt.errors import PatchProblem, SandboxProblem
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.oracle.asked_call import values_of
 from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.rank.asserted_bugs import without_asserted_bugs
 from pytest_brt.rank.patch_tests import is_own
@@ -63,7 +62,8 @@ def evaluate(
         applied = apply_patch(patch, root)
         touched = touched_by(applied.changes, root)
     except PatchProblem as problem:
-        return PatchResult(patch=patch, issue=issue, refused=problem.refused)
+        refused = Note(code=problem.code, text=str(problem))
+        return PatchResult(patch=patch, issue=issue, refused=refused)
     bug_tests = tuple(judged for judged in tests if judged.judgement.candidate)
     work = partial(_run, patch, applied.changes, touched, bug_tests, calls, runner, guard)
     normal = patch_key(applied.changes, root)

@@ -15,12 +15,12 @@ from pathlib import Path
 from textwrap import dedent
 
 from pytest_brt.codec import content_id
+from pytest_brt.errors import PatchProblem
 from pytest_brt.guard import Touched
 from pytest_brt.guard.suite import altered_tests
 from pytest_brt.oracle.judge import Rating, judge, refused, run_again
 from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import CollectionPatterns, read_config
 from pytest_brt.pysource.normal_form import test_key
@@ -72,14 +72,14 @@ def find_patch_tests(
             changes = apply_patch(patch, root, whole=True).changes
             ours = [c for c in changes if is_test_path(c.path) or collected.has_file(c.path)]
             for key, new in islice(_tests_in(ours, root, collected), _MOST):
-                test = tests.get(key, new)
-                sources = {*test.origin.sources, patch.source} - {""}
+                origin = tests.get(key, new).origin
+                sources = {*origin.sources, patch.source} - {""}
                 origin = replace(
-                    test.origin,
-                    patches=(*test.origin.patches, patch.name),
+                    origin,
+                    patches=(*origin.patches, patch.name),
                     sources=tuple(sorted(sources)),
                 )
-                tests[key] = replace(test, issue=issue, origin=origin)
+                tests[key] = replace(tests.get(key, new), issue=issue, origin=origin)
     return tuple(tests.values())
 
 

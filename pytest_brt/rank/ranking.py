@@ -6,17 +6,38 @@ A leader that nothing sure stands behind is none. See docs/ranking.md for the mo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 
-from pytest_brt.rank.leaders import Leaders, doubt_of, leading_evidence, measured_leaders
 from pytest_brt.rank.remarks import SPECIAL
-from pytest_brt.rank.score import Score, logit, score, sigmoid
-from pytest_brt.types import JudgedTest, Note, PatchResult, Rank, Standing, Verdict
+from pytest_brt.rank.score import logit, score, sigmoid
+from pytest_brt.types import (
+    Author,
+    JudgedTest,
+    Measured,
+    Note,
+    PatchResult,
+    Rank,
+    Review,
+    Standing,
+    Verdict,
+)
 
 #: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
 MARGIN = 1.0
+#: "Best" is said where the share of leaders that were right is surely no lower.
+_LEAST = 0.7
+#: Quantile of the normal distribution for the lower end of a 95 % interval.
+_QUANTILE = 1.96
+#: The evidence of a test that a person gave or accepted: such a one is right.
+YOURS = "yours"
+
+#: How often patches that led clearly were right, by the evidence that they led on.
+Leaders = Mapping[str, Measured]
 
 
 def rank(
@@ -99,18 +120,18 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     groups: dict[object, list[Rank]] = {}
     for one in sorted(ranks, key=lambda one: one.name):
         groups.setdefault(_behaviour(one.result), []).append(one)
-    best: dict[str, Score] = {}
-    for group in groups.values():
-        scores = [score(one.result, tests) for one in group]
-        best |= dict.fromkeys([o.name for o in group], min(scores, key=lambda each: each.order))
+    best = {
+        kind: min((score(one.result, tests) for one in group), key=lambda each: each.order)
+        for kind, group in groups.items()
+    }
     most = min((each.odds for each in best.values() if not each.is_at_fault), default=math.inf)
-    scored = []
-    for number, group in enumerate(sorted(groups.values(), key=lambda g: best[g[0].name].order), 1):
-        for one in group:
-            known = best[one.name]
-            share = sigmoid(min(known.odds, most) if known.is_at_fault else known.odds)
+    scored: list[Rank] = []
+    for number, kind in enumerate(sorted(groups, key=lambda kind: best[kind].order), 1):
+        known = best[kind]
+        share = sigmoid(min(known.odds, most) if known.is_at_fault else known.odds)
+        for one in groups[kind]:
             scored.append(replace(one, group=number, score=share, because=known.reasons))
-    return _placed(scored, lambda one: best[one.name].order)
+    return _placed(scored, lambda one: best[_behaviour(one.result)].order)
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -146,7 +167,7 @@ def _with_standings(
         return [leader, *others]
     first = next((it for it in (Standing.TIED, Standing.CLOSE) if it in rivals), Standing.SEPARATED)
     if first is Standing.SEPARATED:
-        doubt = _doubt(leader.result, evidence) or doubt_of(evidence, leaders)
+        doubt = _doubt(leader.result, evidence, leaders)
         first = Standing.UNSURE if doubt else first
         leader = replace(leader, doubt=doubt)
     behind = [replace(one, standing=_compare(one, leader)) for one in others]
@@ -162,13 +183,53 @@ def _compare(one: Rank, leader: Rank) -> Standing:
     return Standing.CLOSE if lead < MARGIN else Standing.BEHIND
 
 
-def _doubt(result: PatchResult, evidence: str) -> Note | None:
-    """Return why a patch does not lead clearly, whatever its odds."""
+def leading_evidence(result: PatchResult, tests: Sequence[JudgedTest]) -> str:
+    """Return what the strongest sure test rests on that a patch passes, "" where it passes none."""
+    verdicts = result.verdicts
+    passed = [
+        judged
+        for judged in tests
+        if judged.judgement.counts and verdicts.get(judged.test.id) is Verdict.PASS
+    ]
+    if any(t.review is Review.ACCEPTED or t.test.origin.author is Author.PERSON for t in passed):
+        return YOURS
+    strongest = max(passed, key=lambda one: one.judgement.confidence, default=None)
+    return (strongest.judgement.evidence or strongest.test.origin.author) if strongest else ""
+
+
+def _doubt(result: PatchResult, evidence: str, leaders: Leaders) -> Note | None:
+    """Return why a patch that leads on this evidence is not called the best one."""
+    guarded, row = result.guarded, leaders.get(evidence)
     if not evidence:
         return Note(code="no-sure-test", text="it passes no sure bug test")
     if result.regressions:
         return Note(code="breaks-tests", text="it breaks existing tests")
     # Where the user wants none to be run, the answer says so in the same sentence.
-    if result.guarded is not None and result.guarded.total and not result.guarded.ran:
+    if guarded is not None and guarded.total and not guarded.ran:
         return Note(code="no-existing-tests", text="no existing test ran on it")
-    return result.remark("as-unpatched")
+    if evidence == YOURS or result.remark("as-unpatched"):
+        return result.remark("as-unpatched")
+    if row is None:
+        text = "how often the leading patch is right on tests like these has not been measured"
+        return Note(code="leaders-not-measured", text=text)
+    text = f"of {row.of} patches that led on tests like these only {row.right} were right"
+    often_wrong = Note(code="leaders-often-wrong", text=text)
+    return often_wrong if lower_bound(row) < _LEAST else None
+
+
+def lower_bound(row: Measured) -> float:
+    """Return the lower end of Wilson's 95 % interval of a share.
+
+    >>> round(lower_bound(Measured(right=10, of=10)), 2)
+    0.72
+    """
+    share, spread = row.right / row.of, _QUANTILE**2 / row.of
+    middle = share + spread / 2
+    return (middle - math.sqrt(spread * (share * (1 - share) + spread / 4))) / (1 + spread)
+
+
+@cache
+def measured_leaders() -> Leaders:
+    """Return how many patches led clearly on each kind of evidence, and how many were right."""
+    text = Path(__file__).with_name("leaders.toml").read_text(encoding="utf-8")
+    return {name: Measured(**row) for name, row in tomllib.loads(text).items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_brt.rank.remarks import SPECIAL
 from pytest_brt.report.match import ADDRESS
@@ -27,8 +27,7 @@ SINGLES_OUT = BREAKS
 _HALF = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(NamedTuple):
     """What the facts about a patch add up to."""
 
     #: The log-odds that the patch is right.

@@ -14,6 +14,7 @@ import pytest
 from pytest_brt.guard import Guard, touched_by
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.store import Journal
 from pytest_brt.types import CauseCode, FileChange, Guarded, TestRun, Verdict
 from tests.support.projects import open_on, run_one
 from tests.support.trees import write_tree
@@ -146,6 +147,17 @@ def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Runner, root: Pa
     assert counting.processes == 1
     assert sorted(counting.plain) == sorted(set(counting.plain))
     assert [len(item.regressions) for item in found] == [1, 2, 1]
+
+
+def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: Path) -> None:
+    changes = (FileChange(path="pkg/core.py", content=BREAKING.encode()),)
+    touched = touched_by(changes, root)
+    journal = Journal(tmp_path / "existing.jsonl", "tree")
+    first = Guard(engine, [touched], seconds=60.0, kept=journal).choose(touched)
+    counting = Counting(engine)
+    again = Journal(tmp_path / "existing.jsonl", "tree")
+    assert Guard(counting, [touched], seconds=60.0, kept=again).choose(touched) == first
+    assert (len(first.tests), counting.processes) == (4, 0)
 
 
 def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, root: Path) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.errors import UsageProblem
+from pytest_brt.errors import PatchProblem, UsageProblem
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import AppliedPatch, Note, Patch
 from tests.patches.diffs import FILES, FIXED, GIT, HUNK, PLAIN
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch, canonical_diff
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.sources import read_patches
 from pytest_brt.types import FileChange, Patch
 from tests.patches.diffs import hash_tree

@@ -45,14 +45,15 @@ def test_a_missing_folder(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     with pytest.raises(UsageProblem) as caught:
         read_patches(gone)
-    assert str(caught.value).startswith(f"no such folder: {str(gone)!r} (give a folder of *.diff")
+    words = f"no such folder, and no patch: {str(gone)!r} (give a folder of *.diff"
+    assert str(caught.value).startswith(words)
 
 
 def test_one_file_will_do_when_it_is_called_a_patch(tmp_path: Path) -> None:
     for name in ("a.diff", "b.diff", "notes.txt"):
         (tmp_path / name).write_text(PLAIN, encoding="utf-8")
     assert [patch.name for patch in read_patches(tmp_path / "a.diff")] == ["a.diff"]
-    with pytest.raises(UsageProblem, match=r"^neither a folder nor a patch: .*notes\.txt"):
+    with pytest.raises(UsageProblem, match=r"^no such folder, and no patch: .*notes\.txt"):
         read_patches(tmp_path / "notes.txt")
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_brt.pipeline.ranking import rank_patches
-from pytest_brt.rank.leaders import lower_bound
-from pytest_brt.rank.ranking import rank
+from pytest_brt.rank.ranking import lower_bound, rank
 from pytest_brt.types import (
     COUNTS,
     CauseCode,
