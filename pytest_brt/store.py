@@ -1,4 +1,4 @@
-"""What is kept between runs; only things that may vanish live here.
+"""What is kept between runs, where only things live that may vanish; and in a run, by `Once`.
 
 The journal has what an interrupted run had finished, a line per piece of work, appended when it is
 done. A run that ends by itself removes it; one that is interrupted, or killed, leaves it for the
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from pytest_brt.bounded import is_file, read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
@@ -209,3 +210,39 @@ class Journal:
     def forget(self) -> None:
         """Remove the file: nothing is left to be taken from it."""
         self.path.unlink(missing_ok=True)
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Once(Generic[K, V]):
+    """Values by their keys, each made by the thread that asks for it first.
+
+    Others wait for its work, which has begun already, and not for a lock. Where it fails, they fail
+    as it does.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: dict[K, Future[V]] = {}
+
+    def get(self, key: K, work: Callable[[], V]) -> V:
+        """Return the value of `key`, by `work` where nobody has asked for it yet."""
+        return self.get_all([key], lambda _: [work()])[0]
+
+    def get_all(
+        self, keys: Iterable[K], work: Callable[[Sequence[K]], Sequence[V]]
+    ) -> tuple[V, ...]:
+        """Return the values of `keys`, by `work` for those that nobody has asked for yet."""
+        wanted = tuple(keys)
+        with self._lock:
+            mine = [key for key in dict.fromkeys(wanted) if key not in self._known]
+            self._known |= {key: Future() for key in mine}
+        try:
+            for key, value in zip(mine, work(mine) if mine else (), strict=True):
+                self._known[key].set_result(value)
+        except BaseException as error:  # whoever waits gets it, we too
+            for key in mine:
+                self._known[key].set_exception(error)
+        return tuple(self._known[key].result() for key in wanted)

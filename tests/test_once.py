@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from pytest_brt.once import Once
+from pytest_brt.store import Once
 
 
 def test_what_many_ask_for_is_made_once_and_others_wait_for_it() -> None:

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from pytest_brt.guard.changes import Touched
 from pytest_brt.guard.suite import TestFiles
-from pytest_brt.once import Once
 from pytest_brt.render.words import count, listed
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner, most_severe
-from pytest_brt.store import Journal
+from pytest_brt.store import Journal, Once
 from pytest_brt.types import (
     CauseCode,
     FileChange,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from pytest_brt.observe.missing_imports import ImportResolver
-from pytest_brt.once import Once
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import Names, names_of, uses_in
 from pytest_brt.pysource.parse import IMPORTS
@@ -14,6 +13,7 @@ from pytest_brt.report.statements import read_report
 from pytest_brt.sandbox.events import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
+from pytest_brt.store import Once
 from pytest_brt.types import Issue, Raised
 from pytest_brt.types.report import Reading, Statement
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.guard import EACH, LOOKING, Guard, Selection, touched_of
-from pytest_brt.once import Once
 from pytest_brt.pipeline import Plan
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
@@ -21,7 +20,7 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.store import Journal
+from pytest_brt.store import Journal, Once
 from pytest_brt.types import JudgedTest, Patch, PatchResult, Rank, Subject, Telling, Variation, tied
 
 Tests = tuple[JudgedTest, ...]

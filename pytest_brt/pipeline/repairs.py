@@ -14,12 +14,12 @@ from pytest_brt.agents.trials import RepairWork, Trial
 from pytest_brt.errors import OutOfTime
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.model.request import Usage
-from pytest_brt.once import Once
 from pytest_brt.pipeline import Job, Plan
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
+from pytest_brt.store import Once
 from pytest_brt.types import (
     FileChange,
     FixSource,
