@@ -12,12 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.execute.layout import (
-    packages,
-    source_roots,
-    suite_folder,
-)
-from pytest_brt.project.layout import is_ignored_folder
+from pytest_brt.execute.layout import source_roots, suite_folder
+from pytest_brt.project.layout import find_layout, is_ignored_folder, scan_tree
 from pytest_brt.project.pytest_config import PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
@@ -95,10 +91,12 @@ def find_subject(
     if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
         extra.setdefault("PYTHONUSERBASE", site.getuserbase())
     named = (*inner, *ini.pythonpath)
+    layout = find_layout(scan_tree(root), named)
     asked = Subject(
         root=str(root),
         python=chosen,
-        source_roots=source_roots(root, named),
+        source_roots=source_roots(root, named, layout),
+        packages=layout.packages(),
         env=tuple(sorted(extra.items())),
     )
     answer = ask_interpreter(asked, sandbox)
@@ -106,14 +104,13 @@ def find_subject(
         found += "; the project's pytest settings cannot be read and are left out"
     if settings and not any(name == "django" for name, _ in answer.plugins):
         found += "; its tests need pytest-django for Django's settings: install it there"
-    roots = source_roots(root, (*named, *_installed(answer.paths, root)))
+    installed = _installed(answer.paths, root)
     return replace(
         asked,
         python_version=answer.version,
         found=found,
-        source_roots=roots,
-        packages=packages(root, roots),
-        test_root=suite_folder(root, ini.testpaths, ini.collected),
+        source_roots=source_roots(root, (*named, *installed), layout),
+        test_root=suite_folder(root, ini.testpaths, ini.collected, layout.files),
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         ini=ini.file,
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
