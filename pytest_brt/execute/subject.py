@@ -79,14 +79,13 @@ def find_subject(
     extra, inner = _environment(root, ini, env)
     if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
         extra.setdefault("PYTHONUSERBASE", site.getuserbase())
-    named = (*inner, *ini.pythonpath)
+    named = [*inner, *ini.pythonpath]
     layout = find_layout(scan_tree(root), named)
     files = [str(root / path) for path in layout.files]
     asked = Subject(
         root=str(root),
         python=chosen,
         source_roots=source_roots(root, named, layout),
-        packages=layout.packages(),
         env=tuple(sorted(extra.items())),
     )
     answer = ask_interpreter(asked, sandbox)
@@ -95,16 +94,19 @@ def find_subject(
     if extra.get(DJANGO) and not any(name == "django" for name, _ in answer.plugins):
         found += "; its tests need pytest-django for Django's settings: install it there"
     # What an editable install puts on the path: not what holds links to it, or an environment.
-    installed = [
+    installed = (
         os.path.relpath(place, root)
         for place in map(os.path.realpath, answer.paths)
         if is_below(place, str(root)) and any(is_below(file, place) for file in files)
-    ]
+    )
+    named += sorted(installed, key=len, reverse=True)  # that of a folder in another is meant
+    layout = find_layout(layout.files, named)
     return replace(
         asked,
         python_version=answer.version,
         found=found,
-        source_roots=source_roots(root, (*named, *installed), layout),
+        source_roots=source_roots(root, named, layout),
+        packages=layout.packages(),
         test_root=suite_folder(root, ini.testpaths, ini.collected, layout.files),
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         ini=ini.file,
