@@ -9,29 +9,20 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_brt.bounded import is_file
-from pytest_brt.project.layout import is_test_path
-from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
+from pytest_brt.project.layout import Layout
+from pytest_brt.project.pytest_config import CollectionPatterns
+from pytest_brt.sandbox.shown import is_below
 from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
 
-#: Top-level names that are part of the repository but not of the package it makes.
-_NOT_PRODUCT = frozenset(
-    {
-        "tests", "test", "docs", "doc", "examples", "example", "benchmarks", "benchmark", "bench",
-        "scripts", "tools", "ci", "build", "dist", "setup", "conftest", "noxfile", "fabfile",
-        "tasks", "versioneer", "release",
-    }
-)  # fmt: skip
 
-
-def source_roots(root: Path, extra: Iterable[str] = ()) -> tuple[str, ...]:
+def source_roots(root: Path, declared: Iterable[str], layout: Layout) -> tuple[str, ...]:
     """Return the folders to put on the import path, relative to `root`, "." last.
 
-    `extra` (the `pythonpath` setting) comes first; `src` and `lib` count when they hold a
-    package or module.
+    Those that are `declared` (the `pythonpath` setting) come first; `src` and `lib` count when
+    they hold code.
     """
-    usual = (name for name in ("src", "lib") if any(_import_names(root / name)))
-    inside = filter(None, (_inside(root, entry) for entry in (*extra, *usual)))
+    usual = (name for name in ("src", "lib") if name in layout.roots)
+    inside = filter(None, (_inside(root, entry) for entry in (*declared, *usual)))
     return (*(name for name in dict.fromkeys(inside) if name != "."), ".")
 
 
@@ -42,40 +33,20 @@ def _inside(root: Path, entry: str) -> str:
     return folder.relative_to(top).as_posix() if is_inside else ""
 
 
-def packages(root: Path, roots: Collection[str]) -> tuple[str, ...]:
-    """Return the top-level import names below the source roots, tests left out."""
-    names = {name for entry in roots for name in _import_names(root / entry)}
-    return tuple(sorted(names - _NOT_PRODUCT - {*roots}))
-
-
-def _import_names(folder: Path) -> Iterator[str]:
-    """Yield the names that can be imported with `folder` on the path."""
-    for path in sorted(folder.glob("*")):
-        name = path.name.partition(".")[0]
-        is_package = is_file(path / "__init__.py") or (
-            # A namespace around packages.
-            folder.name in ("src", "lib") and any(path.glob("*/__init__.py"))
-        )
-        is_module = path.suffix in (".py", ".so", ".pyd") and not is_test_path(path.name)
-        if name.isidentifier() and (is_module if path.suffix else is_package):
-            yield name
-
-
 def suite_folder(
-    root: Path, testpaths: Collection[str] = (), collected: CollectionPatterns = USUAL
+    root: Path, testpaths: Collection[str], collected: CollectionPatterns, files: Iterable[str]
 ) -> str:
-    """Return the folder for new test files, relative to `root`.
+    """Return the folder for new test files, relative to `root`, of a project of some files.
 
     The first of: a configured test path, a folder of the usual name, the folder that holds
     most test files (the shallowest of several), the root itself.
     """
+    tests = [path for path in files if collected.has_file(path)]
     for entry in (*testpaths, "tests", "test", "testing"):
         folder = _inside(root, entry)
-        if folder and (entry in testpaths or any(map(collected.has_file, files_of(root / folder)))):
+        if folder and (entry in testpaths or any(is_below(path, folder) for path in tests)):
             return folder
-    counts = Counter(
-        Path(path).parent.as_posix() for path in files_of(root) if collected.has_file(path)
-    )
+    counts = Counter(Path(path).parent.as_posix() for path in tests)
     return min(counts, key=lambda name: (-counts[name], name.count("/"), name), default=".")
 
 

@@ -7,22 +7,17 @@ import re
 import shutil
 import site
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.execute.layout import (
-    packages,
-    source_roots,
-    suite_folder,
-)
-from pytest_brt.project.layout import is_ignored_folder
+from pytest_brt.execute.layout import source_roots, suite_folder
+from pytest_brt.project.layout import find_layout, scan_tree
 from pytest_brt.project.pytest_config import PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.shown import shows_too_much
-from pytest_brt.sandbox.workspace import is_environment
+from pytest_brt.sandbox.shown import is_below, shows_too_much
 from pytest_brt.types import Subject
 
 #: Plugins that change which tests run, where, in what order or how they are reported.
@@ -81,8 +76,50 @@ def find_subject(
     root = root.resolve()
     ini = read_config(root)
     chosen, found = _choose(root, python)
+    extra, inner = _environment(root, ini, env)
+    if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
+        extra.setdefault("PYTHONUSERBASE", site.getuserbase())
+    named = [*inner, *ini.pythonpath]
+    layout = find_layout(scan_tree(root), named)
+    files = [str(root / path) for path in layout.files]
+    asked = Subject(
+        root=str(root),
+        python=chosen,
+        source_roots=source_roots(root, named, layout),
+        env=tuple(sorted(extra.items())),
+    )
+    answer = ask_interpreter(asked, sandbox)
+    if ini.is_broken:
+        found += "; the project's pytest settings cannot be read and are left out"
+    if extra.get(DJANGO) and not any(name == "django" for name, _ in answer.plugins):
+        found += "; its tests need pytest-django for Django's settings: install it there"
+    # What an editable install puts on the path: not what holds links to it, or an environment.
+    installed = (
+        os.path.relpath(place, root)
+        for place in map(os.path.realpath, answer.paths)
+        if is_below(place, str(root)) and any(is_below(file, place) for file in files)
+    )
+    named += sorted(installed, key=len, reverse=True)  # that of a folder in another is meant
+    layout = find_layout(layout.files, named)
+    return replace(
+        asked,
+        python_version=answer.version,
+        found=found,
+        source_roots=source_roots(root, named, layout),
+        packages=layout.packages(),
+        test_root=suite_folder(root, ini.testpaths, ini.collected, layout.files),
+        pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
+        ini=ini.file,
+        warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
+    )
+
+
+def _environment(
+    root: Path, ini: PytestConfig, env: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the variables for tests, and the folders of the project to import from (relative)."""
     extra = {**env}
-    entries = [(root / path).resolve() for path in extra.pop("PYTHONPATH", "").split(os.pathsep)]
+    entries = [(root / p).resolve() for p in extra.pop("PYTHONPATH", "").split(os.pathsep) if p]
     inner = [str(path.relative_to(root)) for path in entries if path.is_relative_to(root)]
     if outer := [str(path) for path in entries if not path.is_relative_to(root)]:
         extra["PYTHONPATH"] = os.pathsep.join(outer)
@@ -92,32 +129,7 @@ def find_subject(
     if settings:
         extra[DJANGO] = settings
         inner += [str(script.parent.relative_to(root)) for script in scripts]
-    if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
-        extra.setdefault("PYTHONUSERBASE", site.getuserbase())
-    named = (*inner, *ini.pythonpath)
-    asked = Subject(
-        root=str(root),
-        python=chosen,
-        source_roots=source_roots(root, named),
-        env=tuple(sorted(extra.items())),
-    )
-    answer = ask_interpreter(asked, sandbox)
-    if ini.is_broken:
-        found += "; the project's pytest settings cannot be read and are left out"
-    if settings and not any(name == "django" for name, _ in answer.plugins):
-        found += "; its tests need pytest-django for Django's settings: install it there"
-    roots = source_roots(root, (*named, *_installed(answer.paths, root)))
-    return replace(
-        asked,
-        python_version=answer.version,
-        found=found,
-        source_roots=roots,
-        packages=packages(root, roots),
-        test_root=suite_folder(root, ini.testpaths, ini.collected),
-        pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
-        ini=ini.file,
-        warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
-    )
+    return extra, inner
 
 
 def _managed_settings(scripts: Iterable[Path]) -> str:
@@ -128,20 +140,6 @@ def _managed_settings(scripts: Iterable[Path]) -> str:
         if match:
             return match[1]
     return ""
-
-
-def _installed(paths: Iterable[str], root: Path) -> Iterator[str]:
-    """Yield the project's folders that an editable install puts on the path, relative to it.
-
-    Not those that hold links to the sources, as setuptools' strict installs make in "build".
-    """
-    for place in map(Path, map(os.path.realpath, paths)):
-        if place.is_dir() and place.is_relative_to(root):
-            inner = place.relative_to(root)
-            folders = [root / folder for folder in (inner, *inner.parents[:-1])]
-            is_ignored = any(is_ignored_folder(f.name, top=f.parent == root) for f in folders)
-            if not inner.name or not (is_ignored or any(map(is_environment, folders))):
-                yield inner.as_posix()
 
 
 def _choose(root: Path, python: str | None) -> tuple[str, str]:

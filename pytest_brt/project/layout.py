@@ -144,7 +144,7 @@ class Layout:
             folder = folder.rpartition("/")[0]
         # A namespace package has no __init__.py: a declared root above it still wins.
         for root in self.roots:
-            if root and folder.startswith(f"{root}/") and not is_test_path(f"{folder}/x.py"):
+            if root and f"{folder}/".startswith(f"{root}/") and not is_test_path(f"{folder}/x.py"):
                 return root
         return folder
 

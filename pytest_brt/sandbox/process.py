@@ -28,7 +28,9 @@ _LOOK = 0.25
 #: Seconds for ending after the last event, and for ending all that a process left.
 _ENDING = 10.0
 #: No dump of a crash, files of 256 MiB, 1024 open ones; what is lower already stays.
-_LIMITS = 'ulimit -v {}; ulimit -c 0; ulimit -f 524288; ulimit -n 1024; exec "$@"'
+_LIMITS = (
+    'for limit in "v {}" "c 0" "f 524288" "n 1024"; do ulimit -$limit 2>/dev/null; done; exec "$@"'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from pytest_brt.sandbox.placing import Test, place_tests
 from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
 from pytest_brt.sandbox.results import Reading, make_run, tree_too_slow
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.view import INSIDE, View, make_view
+from pytest_brt.sandbox.view import View, make_view
 from pytest_brt.sandbox.workspace import HeldFolder, NoRoom, name_full_disk, private_copy
 from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 
@@ -144,7 +144,7 @@ class Runner:
             view = make_view(self.subject, copy, sandbox.shown, own_root=own_root, **env)
             result = run_process(
                 sandbox,
-                [self.subject.python, f"{INSIDE}/start.py", name],
+                [self.subject.python, f"{view.tools}/start.py", name],
                 view,
                 deadlines,
                 order={

@@ -22,8 +22,8 @@ from pytest_brt.sandbox.shown import (
 from pytest_brt.sandbox.workspace import Workspace
 from pytest_brt.types import Frame, Raised, Subject
 
-#: Our scripts of the project's interpreter.
-INSIDE = str(Path(__file__).with_name("inside"))
+#: Our scripts of the project's interpreter, and where they lie in a root of its own.
+_INSIDE, _TOOLS = str(Path(__file__).with_name("inside")), "/run/brt"
 #: What is passed on of our own variables; everything else (tokens, keys, sockets) is not.
 _PASSED_ON = (
     "PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "PYTHONUTF8", "PYTHONCOERCECLOCALE",
@@ -39,6 +39,8 @@ class View:
     copy: str
     tree: str
     env: Mapping[str, str]
+    #: Where it finds our scripts.
+    tools: str = ""
     #: What it may read besides: the real path of each folder or file, and its name.
     shown: tuple[tuple[str, str], ...]
     #: Virtual environments of the project among them, of which no copy is made.
@@ -106,16 +108,18 @@ def make_view(
     named = [path for path in (*subject.users_path, *libraries) if os.path.isdir(path)]
     named = [path for path in named if not shows_too_much(path)]
     named += [*own_import_folders(subject.python, subject.root), *shown]
-    ours = (*SYSTEM, INSIDE, *workspace.environments)
+    tools = _TOOLS if own_root else _INSIDE
     return View(
         root=subject.root,
         copy=str(workspace.copy),
         tree=tree,
+        tools=tools,
         env={**variables, "PATH": os.pathsep.join(folders)},
         shown=(
             *interpreter_folders(subject.python, subject.root),
             *((os.path.realpath(path), path) for path in named),
-            *((path, path) for path in ours),
+            *((path, path) for path in (*SYSTEM, *workspace.environments)),
+            (_INSIDE, tools),
         ),
         environments=tuple(workspace.environments),
     )

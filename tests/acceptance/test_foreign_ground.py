@@ -183,7 +183,7 @@ def full_disk(tmp_path: Path) -> tuple[str, ...]:
     """What starts a command that has TMPDIR on a disk without room."""
     small = tmp_path / "small"
     small.mkdir()
-    script = f'mount -t tmpfs -o size=64k,mode=1777 tmpfs {small} && exec env TMPDIR={small} "$@"'
+    script = f'mount -t tmpfs -o size=8k,mode=1777 tmpfs {small} && exec env TMPDIR={small} "$@"'
     before = ("unshare", "-m", "sh", "-c", script, "sh")
     probe = subprocess.run([*before, "true"], capture_output=True, check=False)
     if probe.returncode:
