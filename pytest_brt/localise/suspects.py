@@ -59,7 +59,14 @@ def find_suspects(
     if paths:
         every = [*index.chunks().values(), *index.chunks(product=False).values()]
         chunks = {chunk for chunk in every if chunk.path in paths}
-    scores = _scores(found, evidence, chunks)
+    best = max(found.chunks.values(), default=1.0)
+    best_file = max(found.files.values(), default=1.0)
+    scores = {
+        chunk: found.chunks.get(chunk, 0.0) / best
+        + _OF_FILE * found.files.get(chunk.path, 0.0) / best_file
+        + sum(score for score, _ in evidence[chunk])
+        for chunk in chunks
+    }
     top = max(scores.values(), default=0.0) or 1.0
     likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
     order = sorted(likely, key=lambda one: (-scores[one], one.path, one.line))
@@ -105,21 +112,6 @@ def _evidence(
     return evidence
 
 
-def _scores(
-    found: Relevance,
-    evidence: Mapping[Chunk, Sequence[Evidence]],
-    chunks: Iterable[Chunk],
-) -> dict[Chunk, float]:
-    best = max(found.chunks.values(), default=1.0)
-    best_file = max(found.files.values(), default=1.0)
-    scores: dict[Chunk, float] = {}
-    for chunk in chunks:
-        words = found.chunks.get(chunk, 0.0) / best
-        words += _OF_FILE * found.files.get(chunk.path, 0.0) / best_file
-        scores[chunk] = words + sum(score for score, _ in evidence[chunk])
-    return scores
-
-
 def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Return chunks so that those of one class, or of one file, do not keep out all others."""
     counts = Counter[tuple[str, str]]()
@@ -147,21 +139,22 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
     for spec in specs:
         match = _SPAN.search(spec)
         path = (spec[: match.start()] if match else spec).removeprefix("./")
-        if path not in index.layout.files:
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 1)
+        lines = index.source(path).count("\n") + 1 if path in index.layout.files else 0
+        if not 1 <= first <= last <= lines:
+            what = f"{path!r} has lines 1 to {lines}" if lines else "no such file in the project"
             raise UsageProblem(
-                f"--brt-buggy-file: no such Python file in the project: {path!r} "
-                "(give its path from the root, PATH, PATH:LINE or PATH:FIRST-LAST)"
+                f"--brt-buggy-file: {what}: {spec!r} (give PATH, PATH:LINE or PATH:FIRST-LAST of a "
+                "Python file, from the root)"
             )
-        line, end, function = 1, 0, ""
-        if match:
-            line, end = int(match[1]), int(match[2] or match[1])
-            count = index.source(path).count("\n") + 1
-            if not 1 <= line <= end <= count:
-                raise UsageProblem(
-                    f"--brt-buggy-file: {path!r} has lines 1 to {count}, got {match[0][1:]!r}"
-                )
-            around = index.definition_at(path, line)
-            function = around.qualname if around else ""
-        clues = (Note(code="given-by-user", text="given"),)
-        places.append(Place(path=path, function=function, line=line, end_line=end, clues=clues))
+        around = index.definition_at(path, first) if match else None
+        places.append(
+            Place(
+                path=path,
+                function=around.qualname if around else "",
+                line=first,
+                end_line=last if match else 0,
+                clues=(Note(code="given-by-user", text="given"),),
+            )
+        )
     return tuple(places)
