@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from pytest_brt.localise.query import frames_of
 from pytest_brt.project.chunks import Chunk
@@ -16,34 +16,31 @@ from pytest_brt.types import Frame, Note, Raised
 _TRACEBACK, _FRAME_DECAY = 2.0, 0.75
 _NAME = re.compile(r"[\w./-]+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
-#: How much something points at a place, and what it is.
-Evidence = tuple[float, Note]
+#: A place, how much something points at it, and what it is.
+Evidence = tuple[Chunk, float, Note]
 
 
-def on_tracebacks(
-    text: str, raised: Iterable[Raised], index: Index
-) -> Iterator[tuple[Chunk, Evidence]]:
-    """Yield the chunks of the product on the tracebacks of a report, with evidence.
+def on_tracebacks(text: str, raised: Iterable[Raised], index: Index) -> list[Evidence]:
+    """Return the chunks of the product on the tracebacks of a report, with evidence.
 
     Where it shows none of the product, those of the exceptions `raised` by its code here count. The
     deepest frame says most, and a function counts once.
     """
     shown = _on_frames(frames_of(text), index)
-    yield from (shown or _on_frames((one.frames for one in raised), index)).items()
+    return shown or _on_frames((one.frames for one in raised), index)
 
 
-def _on_frames(tracebacks: Iterable[Sequence[Frame]], index: Index) -> dict[Chunk, Evidence]:
+def _on_frames(tracebacks: Iterable[Sequence[Frame]], index: Index) -> list[Evidence]:
     found: dict[Chunk, Evidence] = {}
     for frames in tracebacks:
-        depth = 0
-        for frame in reversed(frames):
-            if chunk := _chunk_of(frame, index):
-                score = _TRACEBACK * _FRAME_DECAY**depth
-                text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
-                if found.get(chunk, (0.0,))[0] < score:
-                    found[chunk] = (score, Note(code="on-traceback", text=text))
-                depth += 1
-    return found
+        placed = [(frame, _chunk_of(frame, index)) for frame in reversed(frames)]
+        own = [(frame, chunk) for frame, chunk in placed if chunk]
+        for depth, (frame, chunk) in enumerate(own):
+            score = _TRACEBACK * _FRAME_DECAY**depth
+            text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
+            if chunk not in found or found[chunk][1] < score:
+                found[chunk] = (chunk, score, Note(code="on-traceback", text=text))
+    return [*found.values()]
 
 
 def _chunk_of(frame: Frame, index: Index) -> Chunk | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.query import query_of, weight_of
@@ -54,11 +54,14 @@ def find_suspects(
     """
     query = query_of(issue)
     found = index.relevance(query)
-    evidence = _evidence(issue, query, index, found, ran, raised)
-    chunks = {*found.chunks, *evidence}
-    if paths:
-        every = [*index.chunks().values(), *index.chunks(product=False).values()]
-        chunks = {chunk for chunk in every if chunk.path in paths}
+    evidence: defaultdict[Chunk, list[tuple[float, Note]]] = defaultdict(list)
+    for chunk, score, clue in (
+        *_words_around(issue, query, index, found),
+        *on_tracebacks(issue.text, raised, index),
+        *_run(index, ran),
+    ):
+        evidence[chunk].append((score, clue))
+    chunks = {one for one in (*found.chunks, *evidence) if not paths or one.path in paths}
     best = max(found.chunks.values(), default=1.0)
     best_file = max(found.files.values(), default=1.0)
     scores = {
@@ -83,33 +86,27 @@ def find_suspects(
     return tuple(places)
 
 
-def _evidence(
-    issue: Issue,
-    query: Mapping[str, float],
-    index: Index,
-    found: Relevance,
-    ran: Collection[Function],
-    raised: Collection[Raised],
-) -> defaultdict[Chunk, list[Evidence]]:
-    """Return what a report has that points at chunks beside their words."""
-    evidence: defaultdict[Chunk, list[Evidence]] = defaultdict(list)
+def _words_around(
+    issue: Issue, query: Mapping[str, float], index: Index, found: Relevance
+) -> Iterator[Evidence]:
+    """Yield the chunks whose module or file a report speaks of."""
     files = named_files(issue.text, index)
     for chunk in found.chunks:
         package, _, module = index.layout.module_of(chunk.path).rpartition(".")
         # The project itself is always spoken of.
         if package and (weight := weight_of(module, query)):
-            clue = Note(code="spoken-of", text=f"the report speaks of {module}")
-            evidence[chunk].append((_MODULE * weight, clue))
+            text = f"the report speaks of {module}"
+            yield chunk, _MODULE * weight, Note(code="spoken-of", text=text)
         if chunk.path in files:
-            evidence[chunk].append((_NAMED_FILE, files[chunk.path]))
-    share = _RAN * min(1.0, (_MAX_TELLING / max(len(ran), 1)) ** 0.5)
+            yield chunk, _NAMED_FILE, files[chunk.path]
+
+
+def _run(index: Index, ran: Collection[Function]) -> Iterator[Evidence]:
+    """Yield the chunks that the report's code ran."""
     clue = Note(code="run-by-report", text="the report's code runs it")
     for chunk in index.chunks().values() if ran else ():
         if (chunk.path, chunk.function) in ran:
-            evidence[chunk].append((share, clue))
-    for chunk, one in on_tracebacks(issue.text, raised, index):
-        evidence[chunk].append(one)
-    return evidence
+            yield chunk, _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5), clue
 
 
 def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
