@@ -12,12 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.localise.query import query_of, weight_of
-from pytest_brt.localise.report_frames import Evidence, named_files, on_tracebacks
+from pytest_brt.localise.query import frames_of, query_of, weight_of
 from pytest_brt.project.chunks import Chunk
 from pytest_brt.project.index import Index, Relevance
+from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.words import IDENTIFIER, terms_of
-from pytest_brt.types import Issue, Note, Place, Raised
+from pytest_brt.types import Frame, Issue, Note, Place, Raised
 
 #: What the words of the file are worth beside those of the chunk, the best of each.
 _OF_FILE = 0.5
@@ -34,6 +34,13 @@ _NAMED_FILE, _MODULE = 0.3, 0.1
 #: more there are, the less it says of each.
 _RAN, _MAX_TELLING = 0.5, 40
 
+#: What it is worth that a traceback ends here, which is enough for a place among the suspects, and
+#: how much less each frame says than the one below it.
+_TRACEBACK, _FRAME_DECAY = 2.0, 0.75
+_NAME = re.compile(r"[\w./-]+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+
+#: A place, how much something points at it, and what it is.
+Evidence = tuple[Chunk, float, Note]
 #: A function, as its path and qualified name.
 Function = tuple[str, str]
 
@@ -57,7 +64,7 @@ def find_suspects(
     evidence: defaultdict[Chunk, list[tuple[float, Note]]] = defaultdict(list)
     for chunk, score, clue in (
         *_words_around(issue, query, index, found),
-        *on_tracebacks(issue.text, raised, index),
+        *_on_tracebacks(issue.text, raised, index),
         *_run(index, ran),
     ):
         evidence[chunk].append((score, clue))
@@ -90,7 +97,7 @@ def _words_around(
     issue: Issue, query: Mapping[str, float], index: Index, found: Relevance
 ) -> Iterator[Evidence]:
     """Yield the chunks whose module or file a report speaks of."""
-    files = named_files(issue.text, index)
+    files = _named_files(issue.text, index)
     for chunk in found.chunks:
         package, _, module = index.layout.module_of(chunk.path).rpartition(".")
         # The project itself is always spoken of.
@@ -107,6 +114,50 @@ def _run(index: Index, ran: Collection[Function]) -> Iterator[Evidence]:
     for chunk in index.chunks().values() if ran else ():
         if (chunk.path, chunk.function) in ran:
             yield chunk, _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5), clue
+
+
+def _on_tracebacks(text: str, raised: Iterable[Raised], index: Index) -> list[Evidence]:
+    """Return the chunks of the product on the tracebacks of a report, with evidence.
+
+    Where it shows none of the product, those of the exceptions `raised` by its code here count. The
+    deepest frame says most, and a function counts once.
+    """
+    shown = _on_frames(frames_of(text), index)
+    return shown or _on_frames((one.frames for one in raised), index)
+
+
+def _on_frames(tracebacks: Iterable[Sequence[Frame]], index: Index) -> list[Evidence]:
+    found: dict[Chunk, Evidence] = {}
+    for frames in tracebacks:
+        placed = [(frame, _chunk_of(frame, index)) for frame in reversed(frames)]
+        own = [(frame, chunk) for frame, chunk in placed if chunk]
+        for depth, (frame, chunk) in enumerate(own):
+            score = _TRACEBACK * _FRAME_DECAY**depth
+            text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
+            if chunk not in found or found[chunk][1] < score:
+                found[chunk] = (chunk, score, Note(code="on-traceback", text=text))
+    return [*found.values()]
+
+
+def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
+    """Return the chunk of a frame's function, if the product has it; lines move, names stay."""
+    path = index.layout.find_path(frame.path)
+    if path is None or is_test_path(path):
+        return None
+    lines = [one.line for one in index.definitions_in(path) if one.name == frame.function]
+    line = min(lines, key=lambda line: abs(line - frame.line), default=frame.line)
+    return index.chunk_at(path, line) if lines or frame.function.startswith("<") else None
+
+
+def _named_files(text: str, index: Index) -> dict[str, Note]:
+    """Return the files that the text names by path or as a dotted module."""
+    frames = {frame.path for frames in frames_of(text) for frame in frames}
+    found: dict[str, Note] = {}
+    for name in _NAME.findall(text):
+        path = index.layout.find_path(name) if name.endswith(".py") else index.layout.path_of(name)
+        if path and name not in frames and not path.endswith("__init__.py"):
+            found[path] = Note(code="file-named", text=f"the report names {name}")
+    return found
 
 
 def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
