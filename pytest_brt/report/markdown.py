@@ -49,6 +49,8 @@ _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "cmd", "powershell
 _NOTHING = frozenset({"", "text", "txt", "output", "out", "plain", "plaintext", "log", "none"})
 _COMMAND = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#%\n]*)?[$%❯→➜λ] \S")
 _DIFF = re.compile(r"^(?:diff --git |--- \S+.*\n\+\+\+ \S+|@@ -\d+)", re.MULTILINE)
+#: What plain text has seldom.
+_ACTS = (ast.Call, ast.Attribute, ast.Assign, ast.Import, ast.ImportFrom, ast.Return)
 #: Characters of the first line of a report that may be its title.
 _TITLE = 250
 
@@ -133,16 +135,14 @@ def _kind_of(text: str, language: str) -> BlockKind:
 
 
 def _is_code(text: str) -> bool:
-    """Say whether a text is Python that does something, or begins with a call or an import."""
-    acts: tuple[type[ast.AST], ...] = (ast.Call, ast.Import, ast.ImportFrom)
+    """Say whether a text, or its lines above the first that is no Python, does something."""
     try:
         body = tree_of(text).body
-        acts += (ast.Attribute, ast.Assign, ast.FunctionDef, ast.Return)
     except SyntaxError as error:
         body = parse_or_empty("\n".join(text.split("\n")[: (error.lineno or 1) - 1])).body
     labels = [node for node in body if isinstance(node, ast.AnnAssign) and node.value is None]
     nodes = (inner for node in body if node not in labels for inner in ast.walk(node))
-    return any(isinstance(node, acts) for node in nodes)
+    return any(isinstance(node, _ACTS) for node in nodes)
 
 
 def _with_title(block: Block) -> list[Block]:

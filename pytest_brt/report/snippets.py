@@ -24,9 +24,8 @@ class Snippet:
     """A statement that parses, with the comments around it."""
 
     source: str
-    #: 0-based line within the block, and the one after its last.
+    #: 0-based line within the block.
     line: int
-    end: int
     #: The comment at the end of its last line, the lines above, and those below.
     beside: str
     above: str
@@ -91,7 +90,6 @@ def _snippet(node: ast.stmt, offset: int, lines: Sequence[str], part: str) -> Sn
     return Snippet(
         source=source.rstrip(),
         line=first,
-        end=end,
         beside=_comments([rest]),
         above=_comments([*reversed([*takewhile(_is_comment, reversed(lines[:first]))])]),
         below=_comments(takewhile(_is_comment, lines[end:])),
@@ -107,13 +105,12 @@ def _comments(lines: Iterable[str]) -> str:
     return "\n".join(line.strip().lstrip("#; ").strip() for line in lines if _is_comment(line))
 
 
-def lines_left_out(block: Block, snippets: Sequence[Snippet]) -> Iterator[LeftOut]:
-    """Yield the lines of a block, comments aside, that are in none of its statements."""
+def lines_left_out(block: Block) -> Iterator[LeftOut]:
+    """Yield the lines of a block, comments aside, that are no Python."""
     lines = _lines(block.text)
-    read = {line for snippet in snippets for line in range(snippet.line, snippet.end)}
-    read |= {at for at, line in enumerate(lines) if not line.strip() or _is_comment(line)}
-    runs = groupby(range(len(lines)), key=read.__contains__)
-    for first, *rest in [[*run] for is_read, run in runs if not is_read]:
-        if "__name__" not in lines[first]:
+    read = {line for start, end in _parts(lines) for line in range(start, end)}
+    for is_read, run in groupby(range(len(lines)), key=read.__contains__):
+        first, *rest = run
+        if not is_read:
             end = block.line + (rest or [first])[-1]
             yield LeftOut(line=block.line + first, end_line=end, code=lines[first].strip())

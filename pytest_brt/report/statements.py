@@ -114,7 +114,7 @@ class _Walk:
         if snippets and self.last and all(is_literal(one.source) for one in snippets):
             self._add_output(block.text, role)
             return
-        self.left_out += lines_left_out(block, snippets)
+        self.left_out += lines_left_out(block)
         code: list[_Code] = []
         for one in snippets:
             if code and is_literal(one.source) and "(" in code[-1].source and code[-1].shows:
@@ -147,8 +147,8 @@ class _Walk:
         self.approved += approved(sentence)
         claims = claims_in(sentence, self.section)
         for subject, claim in claims:
-            if about := subject or self._bound_name(sentence):
-                self._add_inline(about, sentence).append(claim)
+            if subject:
+                self._add_inline(subject, sentence).append(claim)
             elif not self.last:
                 self.pending.append(claim)
             elif claim.kind is ClaimKind.RAISES or self.last[-1].shows:
@@ -157,12 +157,6 @@ class _Walk:
         stated = {claim.role for _, claim in claims if claim.kind is ClaimKind.VALUE}
         is_stated = is_title or ClaimRole.EXPECTED in stated
         self.above = ClaimRole.SHOWN if is_stated else role_of(sentence.text)
-
-    def _bound_name(self, sentence: Sentence) -> str:
-        """Return the name in a sentence that the last block assigns something to, "" for none."""
-        sources = [one.source for one in self.last]
-        names = (code for code in sentence.code.values() if code.isidentifier())
-        return next((n for n in names if any(s.startswith(f"{n} = ") for s in sources)), "")
 
     def _add_inline(self, code: str, sentence: Sentence) -> list[Claim]:
         """Return the claims of code in a sentence."""

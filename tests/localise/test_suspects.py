@@ -114,8 +114,8 @@ def test_where_the_report_s_code_ended_counts_if_no_traceback_is_shown(index: In
 
 def test_only_in_named_files(index: Index) -> None:
     issue = read_issue(TRACEBACK, "-")
-    found = find_suspects(issue, index, paths=("tests/test_shapes.py",))
-    assert {s.path for s in found} == {"tests/test_shapes.py"}
+    found = find_suspects(issue, index, paths=("pkg/core/shapes.py",))
+    assert {s.path for s in found} == {"pkg/core/shapes.py"}
 
 
 def test_order_is_stable(index: Index) -> None:

@@ -176,23 +176,6 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("total([1])", ["shown 2", "expected 1"])],
     ),
-    "a name that the last block assigns": (
-        """
-        Totals
-
-        ```python
-        items = [1, 2]
-        result = total(items)
-        ```
-
-        `result` is `4`. It should be `3`, and `result` should be `3` too.
-        """,
-        [
-            ("items = [1, 2]", []),
-            ("result = total(items)", []),
-            ("result", ["actual 4", "expected 3"]),
-        ],
-    ),
     "values below a heading": (
         """
         # Totals
