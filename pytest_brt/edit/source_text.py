@@ -30,6 +30,12 @@ class SourceText:
     #: With a byte order mark where the file has one.
     encoding: str
 
+    @property
+    def newline(self) -> str:
+        """The line end that the file uses most."""
+        windows = self.text.count("\r\n")
+        return "\r\n" if windows * 2 > self.text.count("\n") else "\n"
+
     def encode(self, text: str) -> bytes:
         """Return `text` as the bytes that this file would have.
 
