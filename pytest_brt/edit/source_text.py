@@ -128,7 +128,8 @@ def indented(source: str) -> str:
 _SMALL = frozenset(
     {
         "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are", "was",
-        "does", "is", "it", "of", "in", "on", "to", "an", "as", "at", "by", "or", "be", "if",
+        "does", "is", "it", "of", "in", "on", "to", "an", "as", "at", "by", "or", "be", "if", "has",
+        "have", "its", "only", "also", "after", "before", "while", "via", "using", "use",
     }
 )  # fmt: skip
 
