@@ -30,6 +30,12 @@ class SourceText:
     #: With a byte order mark where the file has one.
     encoding: str
 
+    @property
+    def newline(self) -> str:
+        """The line end that the file uses most."""
+        windows = self.text.count("\r\n")
+        return "\r\n" if windows * 2 > self.text.count("\n") else "\n"
+
     def encode(self, text: str) -> bytes:
         """Return `text` as the bytes that this file would have.
 
@@ -122,7 +128,8 @@ def indented(source: str) -> str:
 _SMALL = frozenset(
     {
         "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are", "was",
-        "does", "is", "it", "of", "in", "on", "to", "an", "as", "at", "by", "or", "be", "if",
+        "does", "is", "it", "of", "in", "on", "to", "an", "as", "at", "by", "or", "be", "if", "has",
+        "have", "its", "only", "also", "after", "before", "while", "via", "using", "use",
     }
 )  # fmt: skip
 

@@ -34,9 +34,8 @@ def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
         return data
     quoted = json.dumps(" ".join(reason.split()), ensure_ascii=False)
     mark = f"@pytest.mark.xfail(strict=True, reason={quoted})"
-    lines, at = source.text.splitlines(keepends=True), first_line(function) - 1
-    end = lines[at][len(lines[at].rstrip()) :]
-    lines.insert(at, f"{' ' * function.col_offset}{mark}{end}")
+    lines = source.text.splitlines(keepends=True)
+    lines.insert(first_line(function) - 1, f"{' ' * function.col_offset}{mark}{source.newline}")
     module = parse_module(replace(source, text="".join(lines)))
     return source.encode(with_imports(module, [Import("pytest", "", "pytest")]).code)
 

@@ -115,14 +115,11 @@ def module_names(path: str, source_roots: Iterable[str]) -> tuple[str, ...]:
     >>> module_names("src/pkg/core.py", ("src", "."))
     ('pkg.core', 'src.pkg.core')
     """
-    names: list[str] = []
-    for root in source_roots:
-        prefix = "" if root in ("", ".") else f"{root}/"
-        if path.endswith(".py") and path.startswith(prefix):
-            parts = path[len(prefix) : -3].removesuffix("/__init__").split("/")
-            if all(part.isidentifier() for part in parts) and parts != ["__init__"]:
-                names.append(".".join(parts))
-    return tuple(dict.fromkeys(names))
+    prefixes = [f"{root}/".removeprefix("./").lstrip("/") for root in source_roots]
+    inner = [path.removeprefix(prefix) for prefix in prefixes if path.startswith(prefix)]
+    bare = (one.removesuffix(".py").removesuffix("/__init__") for one in inner if one[-3:] == ".py")
+    names = dict.fromkeys(one.replace("/", ".") for one in bare if one != "__init__")
+    return tuple(name for name in names if all(map(str.isidentifier, name.split("."))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,10 +170,6 @@ class Layout:
     def path_of(self, module: str) -> str | None:
         """Return the file of `module`, or None when no file of the project is it."""
         return self._modules.get(module)
-
-    def is_folder(self, module: str) -> bool:
-        """Return whether `module` is a folder of Python files, with ``__init__.py`` or without."""
-        return any(name.startswith(f"{module}.") for name in self._modules)
 
     def packages(self) -> tuple[str, ...]:
         """Return the names of the product's own top-level packages and modules, largest first."""

@@ -40,8 +40,6 @@ def test_namespace_package_below_src() -> None:
     layout = find_layout(["src/ns/pkg/__init__.py", "src/ns/pkg/a.py"])
     assert layout.module_of("src/ns/pkg/a.py") == "ns.pkg.a"
     assert layout.path_of("ns.pkg.a") == "src/ns/pkg/a.py"
-    assert layout.is_folder("ns")
-    assert not layout.is_folder("other")
 
 
 def test_lone_module() -> None:
