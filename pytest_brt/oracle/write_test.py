@@ -106,7 +106,7 @@ def _definitions(body: list[str], known: list[str]) -> tuple[list[str], list[str
             needs = undefined_names("\n".join([*known, *above, line]))
             is_above = not needs and not node.name.lower().startswith("test")
         (above if is_above else rest).append(line)
-    return above, rest
+    return (above, rest) if rest else ([], body)  # a definition may be what goes wrong
 
 
 def _setup(draft: Draft, observed: ObservedReport) -> list[Observation]:
