@@ -170,6 +170,8 @@ def answer_ranking(record: RunRecord) -> Answer:
     else:
         answer = _placed(record.ranks)
     more = [f"They differ: {telling_words(telling)}." for telling in record.tellings]
+    if answer.status is Status.TIE and record.tried and not more:
+        more.append(f"No difference was found in {count(record.tried, 'call')}.")
     guards = [rank.result.guarded for rank in record.ranks]
     bugs = {bug.test: bug for guarded in guards if guarded for bug in guarded.disputed}
     more += [
