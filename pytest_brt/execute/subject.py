@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shutil
 import site
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from pytest_brt.project.layout import find_layout, scan_tree
 from pytest_brt.project.pytest_config import PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.shown import is_below, shows_too_much
+from pytest_brt.sandbox.shown import is_below
 from pytest_brt.types import Subject
 
 #: Plugins that change which tests run, where, in what order or how they are reported.
@@ -49,7 +51,9 @@ def demand_project(root: Path) -> None:
     Raises:
         SubjectProblem: it is none.
     """
-    patterns = _DECLARING if shows_too_much(str(root)) else (*_DECLARING, *_CODE)
+    homes = [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid()]
+    shared = [Path(place).resolve() for place in (root.anchor, tempfile.gettempdir(), *homes)]
+    patterns = _DECLARING if root.resolve() in shared else (*_DECLARING, *_CODE)
     if not any(any(root.glob(pattern)) for pattern in patterns):
         raise SubjectProblem(
             "no Python project here (no pyproject.toml, setup.py, package or tests): "
