@@ -149,9 +149,9 @@ def how_sure(judged: JudgedTest) -> str:
 
 def reviewed(tests: Iterable[JudgedTest]) -> str:
     """Return what a person said about tests, as in "you accepted 2 and rejected 1", or ""."""
-    said = Counter(test.review for test in tests)
-    accepted, rejected = said[Review.ACCEPTED], said[Review.REJECTED]
-    return f"you accepted {accepted} and rejected {rejected}" if accepted or rejected else ""
+    said = Counter(test.review for test in tests if test.review is not Review.OPEN)
+    parts = [f"{review} {many}" for review, many in sorted(said.items())]
+    return f"you {' and '.join(parts)}" if parts else ""
 
 
 # -- rankings ---------------------------------------------------------------------------------
