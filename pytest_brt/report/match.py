@@ -41,10 +41,15 @@ def match_values(quoted: str, result: str) -> Match:
     texts = [_trimmed(quoted), _trimmed(result)]
     if not all(texts):
         return Match.NONE
-    if _canonical(texts[0]) == _canonical(texts[1]):
+    if texts[0] == texts[1]:
         return Match.EXACT
-    is_string = any(text.endswith(("'", '"')) and is_literal(text) for text in texts)
-    if not is_string and squeezed(quoted) == squeezed(result) != "":
+    values = [ast.literal_eval(text.strip()) for text in (quoted, result) if is_literal(text)]
+    if len(values) == 2:
+        return Match.EXACT if _canonical(values[0]) == _canonical(values[1]) else Match.NONE
+    if values and isinstance(values[0], str):
+        text = result if is_literal(quoted) else quoted
+        return Match.EXACT if values[0] in (text, text.removesuffix("\n")) else Match.NONE
+    if squeezed(quoted) == squeezed(result) != "":
         # Of what is Python no other whitespace than that between its parts may differ.
         one, other = map(parse_or_empty, texts)
         is_text = not (one.body and other.body)
@@ -53,11 +58,8 @@ def match_values(quoted: str, result: str) -> Match:
     return match_values(plain, result) if plain != quoted else Match.NONE
 
 
-def _canonical(text: str) -> str:
-    """Return what is the same for equal values, and for a text with and without quotes."""
-    value = ast.literal_eval(text) if is_literal(text) else text
-    if isinstance(value, str):
-        return repr(_trimmed(value))
+def _canonical(value: object) -> str:
+    """Return what is the same for equal values: of sets and dictionaries in any order."""
     if isinstance(value, set | dict):
         value = type(value), sorted(value.items() if isinstance(value, dict) else value, key=repr)
     return repr(value)
