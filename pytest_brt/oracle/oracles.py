@@ -268,9 +268,11 @@ def already_right(observed: ObservedReport) -> Iterator[Draft]:
             ):
                 if body := _right(one, claim):
                     kind, does = _HOLDS[claim.kind, claim.role is _EXPECTED]
-                    said = shorten(claim.text or claim.exception)
+                    said = claim.exception or shorten(claim.text)
                     sentence = f"`{shorten(one.source)}` {does} {said}."
-                    yield Draft(kind=kind, body=body, sentence=sentence, index=index)
+                    yield Draft(
+                        kind=kind, index=index, body=body, sentence=sentence, expects=claim.raised
+                    )
 
 
 def _right(one: Observation, claim: Claim) -> tuple[str, ...]:
