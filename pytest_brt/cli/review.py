@@ -52,7 +52,7 @@ def _review(arguments: argparse.Namespace) -> None:
     judged = list(tests.values())
     for key, (words, value) in values.items():
         # Another run may have given the short name to another value.
-        say(on_a_line(f"{'accepted: ' if key in said else key + '  '}{words}"))
+        say(on_a_line(f"{said[key]}: {words}" if key in said else f"{key}  {words}"))
         judged += [value] if said.get(key) is Review.ACCEPTED else ()
     save_last_run(folder, replace(last, tests=tuple(judged)))
     of, tally = count(len(judged), "test"), reviewed(judged)

@@ -105,12 +105,14 @@ def find_subject(
     )
     named += sorted(installed, key=len, reverse=True)  # that of a folder in another is meant
     layout = find_layout(layout.files, named)
+    # A folder of packages that has no __init__.py may be one itself, of a namespace.
+    spaces = {root.partition("/")[0] for root in layout.roots} - {"", "src", "lib"}
     return replace(
         asked,
         python_version=answer.version,
         found=found,
         source_roots=source_roots(root, named, layout),
-        packages=layout.packages(),
+        packages=(*layout.packages(), *sorted(spaces)),
         test_root=suite_folder(root, ini.testpaths, ini.collected, layout.files),
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         ini=ini.file,

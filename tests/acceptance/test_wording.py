@@ -79,5 +79,5 @@ def test_many_tests_that_are_checked_have_a_summary(tmp_path: Path) -> None:
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[-1] == "bug tests for issue.md: 1 of 2"
-    assert "  This is a bug test for issue.md." in lines
-    assert "  This is not a bug test for issue.md." in lines
+    assert "test_a.py::test_half: a bug test" in lines
+    assert "test_a.py::test_more: not a bug test" in lines

@@ -227,10 +227,11 @@ def test_a_value_that_is_accepted_becomes_a_test(make: Make) -> None:
     run = project.rank("--brt-issue=issue.md", "--brt-guard=no")
     assert run.code == 7, run.said
     assert run.report.ranking.variations
+    shown = project.run("pytest-brt", "review")
+    (value,) = [line for line in shown.out.splitlines() if line.startswith("V1 ")]
     review = project.run("pytest-brt", "review", "--accept", "V1")
     assert review.code == 0, review.said
-    (shown,) = [line for line in review.out.splitlines() if line.startswith("V1 ")]
-    assert f"accepted: {shown.removeprefix('V1').strip()}" in review.out.splitlines()
+    assert f"accepted: {value.removeprefix('V1').strip()}" in review.out.splitlines()
     again = project.rank("--brt-guard=no")
     assert again.code == 0, again.said
     assert again.report.ranking.order("b", "a") == ["a", "b"]
