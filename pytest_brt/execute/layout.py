@@ -61,7 +61,7 @@ def files_of(root: Path) -> Iterator[str]:
         names[:] = sorted({*names} - without - {"__pycache__"})
         for path in (here / name for name in sorted(files)):
             # A link to nothing is a name in the tree.
-            is_plain = path.is_file() or path.is_symlink()
+            is_plain = path.is_file() or not Path(path).exists()
             if is_plain and path.suffix not in (".pyc", ".pyo"):
                 yield path.relative_to(root).as_posix()
 

@@ -114,7 +114,8 @@ class _Walk:
         if snippets and self.last and all(is_literal(one.source) for one in snippets):
             self._add_output(block.text, role)
             return
-        self.left_out += lines_left_out(block)
+        if snippets or block.language:  # else it may be something else, as a grammar
+            self.left_out += lines_left_out(block)
         code: list[_Code] = []
         for one in snippets:
             if code and is_literal(one.source) and "(" in code[-1].source and code[-1].shows:

@@ -126,7 +126,7 @@ def test_each_column_stands_below_its_heading(opened: Opened) -> None:
     page = opened(WIDE)
     heads = boxes(page, "thead th")
     assert [box["text"] for box in heads] == [
-        "rank", "patch", "bug tests", "existing tests", "score", "T1", "T2", "note",
+        "rank", "patch", "bug tests", "existing tests", "EPR", "score", "T1", "T2", "note",
     ]  # fmt: skip
     for number in (1, 2, 3):
         cells = boxes(page, f"tbody tr:nth-child({number}) td")
@@ -139,7 +139,7 @@ def test_the_names_of_columns_are_explained_above_the_table(opened: Opened) -> N
     (table,) = boxes(page, "table")
     names, meanings = boxes(page, ".key dt"), boxes(page, ".key dd")
     assert [box["text"] for box in names] == ["T1", "T2"]
-    assert meanings[1]["text"] == "bug test test_a, written by m: 85% sure"
+    assert meanings[1]["text"] == "bug test test_a, written by the model: 85% sure"
     for name, meaning in zip(names, meanings, strict=True):
         assert name["bottom"] <= table["top"]
         assert name["right"] < meaning["left"]
