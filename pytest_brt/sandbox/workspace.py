@@ -94,6 +94,9 @@ class Workspace:
         self.environments = [str(path) for path in own if is_environment(path)]
         shutil.copytree(root, self.copy, symlinks=True, ignore=self._left_out)
         self.copy.chmod(0o755)
+        # Tests are put into folders that may be read alone in the project.
+        locked = ["find", str(self.copy), "-type", "d", "!", "-perm", "-u=rwx"]
+        subprocess.run([*locked, "-exec", "chmod", "u+rwx", "{}", "+"], check=True)
         for path in self.environments:
             (self.copy / os.path.relpath(path, root)).mkdir(parents=True, exist_ok=True)
 

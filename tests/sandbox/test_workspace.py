@@ -47,6 +47,15 @@ def test_caches_environments_and_pipes_are_not_copied(tmp_path: Path, root: Path
     assert not workspace.copy.exists()
 
 
+def test_a_folder_that_can_only_be_read_can_be_written_in_the_copy(
+    tmp_path: Path, root: Path
+) -> None:
+    (root / "pkg").chmod(0o555)
+    with copy_of(root, tmp_path) as workspace:
+        assert (workspace.copy / "pkg").stat().st_mode & 0o777 == 0o755
+    assert (root / "pkg").stat().st_mode & 0o777 == 0o555
+
+
 def test_a_change_drops_bytecode(tmp_path: Path, root: Path) -> None:
     cached = root / "pkg/__pycache__/core.cpython-311.pyc"
     cached.parent.mkdir()
