@@ -65,10 +65,10 @@ def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pyte
     (project.path / "nothing.md").write_text("# It is slow\n\nSometimes.\n", "utf-8")
     missed = project.runpytest_subprocess("--brt-issue=nothing.md")
     assert missed.ret == 1
-    missed.stdout.fnmatch_lines(["kept: the bug tests of clamp.md, 20* (you accepted 1 and *)"])
+    missed.stdout.fnmatch_lines(["kept: the bug tests of clamp.md, 20* (you accepted 1)"])
     result = project.runpytest_subprocess("--rank-fixes=patches", "--brt-report=page.html")
     result.stdout.fnmatch_lines(
-        ["brt: bug tests from the last run (clamp.md, 20*); you accepted 1 and rejected 0"]
+        ["brt: bug tests from the last run (clamp.md, 20*); you accepted 1"]
     )
     # The literal patch passes the only test that counts now.
     result.stdout.fnmatch_lines(
