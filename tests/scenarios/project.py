@@ -29,6 +29,8 @@ HEEDFUL = (
 )
 
 
+#: Variables that a command sees of this process: the last two say what is covered by which test.
+KEPT = ("LANG", "TMPDIR", "COVERAGE_PROCESS_START", "PYTEST_CURRENT_TEST")
 #: Variables of a command besides those that every command sees.
 Env = Mapping[str, str] | None
 
@@ -194,7 +196,7 @@ class Project:
 
     def environment(self, env: Env = None) -> dict[str, str]:
         """Return what a command sees: nothing of the person or agent that runs these tests."""
-        kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return {
             **kept,
             "PATH": os.pathsep.join([str(self.bin), str(SCRIPTS), os.environ["PATH"]]),
