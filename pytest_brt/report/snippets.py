@@ -14,7 +14,7 @@ from pytest_brt.types import Block
 from pytest_brt.types.report import LeftOut
 
 #: An arrow to a remark, as in `f(x) <-- wrong`, which Python takes for a comparison.
-_ARROW = re.compile(r"^([^#\n]*\S)\s+<-+>?\s+(?=\S)", re.MULTILINE)
+_ARROW = re.compile(r"^([^#\n]*\S)\s+<-{2,}>?\s+(?=\S)", re.MULTILINE)
 #: Lines of a block that are read, and ends of a part that are tried.
 _LINES, _TRIES = 400, 9
 

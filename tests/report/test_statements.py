@@ -243,6 +243,7 @@ COMMENTS: dict[str, list[str]] = {
     "f(1)  # raises KeyError": ["actual KeyError"],
     "f(1)  # correctly raises KeyError": ["fine KeyError"],
     "f(1) <-- wrong": ["actual "],
+    "f(1) <- 2  # 3": ["shown 3"],
     "f(1)  # works": ["fine "],
     "f(1)  # the first": [],
     "# expected: [1]\nf(1)": ["expected [1]"],
