@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from pytest_brt.guard.changes import Touched
@@ -80,7 +81,7 @@ class Guard:
         kept: Journal | None = None,
         chosen: Selection | None = None,
     ) -> None:
-        """Read the project's test files.
+        """Run nothing yet.
 
         The patches change `pool`, and the tests of each may take so many `seconds`; the search on
         the unpatched tree may take `LOOKING` times as long, and where the suite is cut as long
@@ -88,7 +89,6 @@ class Guard:
         `chosen` elsewhere.
         """
         self.root = Path(engine.subject.root)
-        self.files = TestFiles(self.root)
         self._engine, self._pool = engine, tuple(dict.fromkeys(pool))
         self._seconds = seconds
         self._say, self._kept, self._chosen = say, kept, chosen
@@ -97,6 +97,11 @@ class Guard:
         self._choices: Once[tuple[Touched, ...], Selection] = Once()
         #: Whether tests pass on the unpatched tree in another order.
         self._again: Once[str, bool] = Once()
+
+    @cached_property
+    def files(self) -> TestFiles:
+        """The project's test files, read where existing tests are asked for."""
+        return TestFiles(self.root)
 
     def check(self, changes: tuple[FileChange, ...], touched: Touched) -> Guarded:
         """Choose tests for a patch, run them, and return those that it makes fail.
