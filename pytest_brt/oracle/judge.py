@@ -56,9 +56,6 @@ class Rating:
     confidence: float = 0.0
     #: Few words each.
     reasons: tuple[str, ...] = ()
-    #: Samples or runs that fail alike, this one too, and how many there were.
-    agree: int = 1
-    samples: int = 1
     #: What it rests on: how often such tests were right is then how likely it is.
     evidence: Evidence | None = None
 
@@ -116,8 +113,6 @@ def judge(test: CandidateTest, runs: Runs, facts: ReportFacts | None, rating: Ra
         reason="; ".join(filter(None, (describe_failure(test, runs[0]), *rating.reasons))),
         confidence=round(figures.confidence if figures else rating.confidence, 2),
         runs=runs,
-        agree=rating.agree,
-        samples=rating.samples,
         evidence=rating.evidence,
         measured=figures,
     )

@@ -50,7 +50,5 @@ def judge_written(
     rating = Rating(
         confidence=(_WRONG if is_wrong else held) + _ALL * agree / samples,
         reasons=tuple(filter(None, reasons)),
-        agree=agree,
-        samples=samples,
     )
     return judge(test, runs, facts, rating)

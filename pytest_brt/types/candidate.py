@@ -141,9 +141,6 @@ class Judgement:
     evidence: Evidence | None = None
     #: Where the confidence is from; None where something else speaks for or against the test.
     measured: Measured | None = None
-    #: Samples or runs of its strategy that fail alike, this one too, and how many there were.
-    agree: int = 1
-    samples: int = 1
 
     @property
     def counts(self) -> bool:
