@@ -29,8 +29,10 @@ HEEDFUL = (
 )
 
 
-#: Variables that a command sees of this process: the last two say what is covered by which test.
-KEPT = ("LANG", "TMPDIR", "COVERAGE_PROCESS_START", "PYTEST_CURRENT_TEST")
+#: Variables that a command sees of this process.
+KEPT = ("LANG", "TMPDIR")
+#: And where coverage is measured: what is covered, by which test. Pytest takes the second back.
+MEASURED = ("COVERAGE_PROCESS_START", "PYTEST_CURRENT_TEST")
 #: Variables of a command besides those that every command sees.
 Env = Mapping[str, str] | None
 
@@ -196,7 +198,8 @@ class Project:
 
     def environment(self, env: Env = None) -> dict[str, str]:
         """Return what a command sees: nothing of the person or agent that runs these tests."""
-        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        names = KEPT + MEASURED if MEASURED[0] in os.environ else KEPT
+        kept = {name: os.environ[name] for name in names if name in os.environ}
         return {
             **kept,
             "PATH": os.pathsep.join([str(self.bin), str(SCRIPTS), os.environ["PATH"]]),
