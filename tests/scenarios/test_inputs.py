@@ -8,7 +8,7 @@ import pytest
 
 from tests.scenarios.github import put_gh_on_path
 from tests.scenarios.project import Make, Project, is_right
-from tests.scenarios.samples import FILES, INTERVAL, MEAN_FIXED, MEAN_REPORT
+from tests.scenarios.samples import CLAMP_REPORT, FILES, INTERVAL, MEAN_FIXED, MEAN_REPORT
 from tests.support.subjects import environment
 
 
@@ -53,6 +53,13 @@ def test_a_report_that_is_not_there(interval: Project) -> None:
 def test_an_option_that_cannot_be_used(interval: Project, option: str) -> None:
     run = interval.issue(MEAN_REPORT, option)
     assert run.refuses(*option.split("=")), run.said
+
+
+def test_patches_are_ranked_for_one_report(interval: Project) -> None:
+    interval.write({"issue.md": MEAN_REPORT, "other.md": CLAMP_REPORT})
+    interval.patch("mean", MEAN_FIXED)
+    run = interval.rank("--brt-issue=issue.md", "--brt-issue=other.md")
+    assert run.refuses("--rank-fixes", "got 2"), run.said
 
 
 def test_an_issue_on_github(make: Make) -> None:

@@ -120,6 +120,25 @@ def test_a_persons_test_is_believed(make: Make) -> None:
     assert (run.report.ranking.status, run.report.ranking.leader) == ("best", "right.diff")
 
 
+CASES = """\
+import pytest
+from interval import clamp
+
+
+@pytest.mark.parametrize("given", [5, 7])
+def test_inside(given):
+    assert clamp(given, 0, 10) == given
+"""
+
+
+def test_the_share_of_a_persons_cases_that_a_patch_passes(make: Make) -> None:
+    project = make({**FILES, "mine.py": CASES})
+    literal = f"5 if value == 5 else {CLAMP.removeprefix('return ')}"
+    project.patches("interval.py", CLAMP, right=CLAMP_RIGHT, literal=literal)
+    ranking = project.rank("--brt-tests=mine.py", "--brt-guard=no").report.ranking
+    assert (ranking["right"].epr, ranking["literal"].epr) == (1.0, 0.5)
+
+
 def test_patches_that_behave_alike_are_level(make: Make) -> None:
     project = make({**FILES, "mine.py": CLAMP_TEST})
     project.patches(

@@ -55,6 +55,15 @@ def test_into_the_class_that_it_belongs_to(make: Make) -> None:
     assert plain(project).code == 0
 
 
+def test_into_the_file_that_was_named(make: Make) -> None:
+    project = make({**FILES, "tests/test_other.py": "def test_nothing():\n    pass\n"})
+    named = ("--brt-write=into", "--brt-test-file", "./tests/test_other.py")
+    run = project.issue(MEAN_REPORT, *named, writes=True)
+    assert run.code == 0, run.said
+    assert "def test_mean" in project.read("tests/test_other.py")
+    assert project.read("tests/test_interval.py") == FILES["tests/test_interval.py"]
+
+
 #: A file of tests that no test can be added to: its name means something else there; and nothing in
 #: it is collected.
 NO_HOSTS = {
