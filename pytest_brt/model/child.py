@@ -60,7 +60,7 @@ class Child(Server):
         self.path = path
         #: What was started last; None before anybody asked, and after its end.
         self.process: subprocess.Popen[bytes] | None = None
-        self.pauses = (0.0,)  # another one is started, once
+        self.pauses = (0.3, 1.0)  # by then one that dies is gone, and another one is started
         self._lock = threading.Lock()
 
     @property
