@@ -38,7 +38,7 @@ from pytest_brt.types import (
     Value,
     Verdict,
 )
-from pytest_brt.types.value import value
+from pytest_brt.types.note import value
 
 T = TypeVar("T")
 

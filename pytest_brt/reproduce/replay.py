@@ -135,7 +135,7 @@ class _Maker:
             body = re.sub(r"def test_\w+", "def test", source)
             if source and body not in self.bodies and len(tests) < most:
                 self.bodies.add(body)
-                oracle = Oracle(kind=draft.kind, sentence=draft.docstring, quote=draft.quote)
+                oracle = Oracle(kind=draft.kind, sentence=draft.docstring)
                 test = self._test(name, name, source, oracle, draft.evidence)
                 tests.append(replace(test, expects=draft.expects))
         return tests

@@ -6,18 +6,8 @@ from collections.abc import Sequence
 from dataclasses import field
 from enum import StrEnum
 
-from pytest_brt.types.note import Note
-from pytest_brt.types.run import Cause, CauseCode, Frame, Raised, Verdict
-from pytest_brt.types.value import value
-
-
-@value
-class FileChange:
-    """The new content of one file of a tree; None deletes it."""
-
-    path: str
-    content: bytes | None
-    executable: bool = False
+from pytest_brt.types.note import Note, value
+from pytest_brt.types.test import Cause, CauseCode, FileChange, Frame, Raised, Verdict
 
 
 @value

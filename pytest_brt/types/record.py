@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import field
 from enum import StrEnum
 
-from pytest_brt.types.candidate import JudgedTest
-from pytest_brt.types.note import Fix, Note
-from pytest_brt.types.patch import FileChange, Guarded, NotRun, Patch, Rank, Telling
+from pytest_brt.types.note import Fix, Note, value
+from pytest_brt.types.patch import Guarded, NotRun, Patch, Rank, Telling
 from pytest_brt.types.report import Issue
-from pytest_brt.types.run import Verdict
-from pytest_brt.types.value import value
+from pytest_brt.types.test import FileChange, JudgedTest, Verdict
 
 
 @value
@@ -149,8 +147,6 @@ class Place:
     end_line: int
     #: How much points at it, as a share of the likeliest; 0 for a place that the user gave.
     score: float = 0.0
-    #: Lines of it that a traceback of the report names.
-    lines: tuple[int, ...] = ()
     #: What points at it, the weightiest first.
     clues: tuple[Note, ...] = ()
 
@@ -231,8 +227,6 @@ class RunRecord:
     #: Id of the report that patches are ranked for, "" where only tests were given.
     ranked: str = ""
     ranks: tuple[Rank, ...]
-    #: How tests were isolated.
-    sandbox: str
     repairs: tuple[Repair, ...] = ()
     localised: tuple[Localised, ...] = ()
     #: What the ranking lacks: it was interrupted, or running them went wrong.

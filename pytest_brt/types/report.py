@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pytest_brt.types.run import Raised
-from pytest_brt.types.value import value
+from pytest_brt.types.note import value
+from pytest_brt.types.test import Raised
 
 
 class BlockKind(StrEnum):

@@ -129,7 +129,6 @@ def record(**parts: object) -> RunRecord:
     """Return a record about `ISSUE`."""
     return RunRecord(
         issues=(ISSUE,),
-        sandbox="ns",
         attempts=parts.pop("attempts", ()),  # type: ignore[arg-type]
         given=parts.pop("given", ()),  # type: ignore[arg-type]
         ranks=parts.pop("ranks", ()),  # type: ignore[arg-type]
@@ -427,7 +426,6 @@ OTHERS: dict[str, Callable[[], RunRecord]] = {
                         line=10,
                         end_line=14,
                         score=1.0,
-                        lines=(12, 13),
                         clues=(
                             said("on-traceback", "the traceback ends in clamp"),
                             said("file-named", "the report names the module interval"),
