@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 from pytest_brt.bounded import is_file, read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem, UsageProblem
-from pytest_brt.types import JudgedTest, Rank, Review, RunRecord, Telling
+from pytest_brt.types import JudgedTest, Review, RunRecord, Telling
 
 #: The file of what the last run left.
 LAST_RUN = "last-run.json"
@@ -34,23 +34,20 @@ class LastRun:
     tests: tuple[JudgedTest, ...] = ()
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
-    #: The patches that were ranked last, best first.
-    ranks: tuple[Rank, ...] = ()
-    #: Calls on which the leading ones differ.
+    #: Calls on which the leading patches of the last ranking differ.
     tellings: tuple[Telling, ...] = ()
 
     def followed_by(self, made: Sequence[JudgedTest], about: str) -> LastRun:
-        """Return what to keep after a run that made tests: what a person said of tests stays.
+        """Return what to keep after a run that made tests: those that a person judged stay.
 
         Where no candidate was made, the tests that were reviewed stay those to rank by.
         """
-        said = {one.test.id: one for one in self.tests if one.review is not Review.OPEN}
+        said = [judged for judged in self.tests if judged.review is not Review.OPEN]
         if not any(judged.judgement.candidate for judged in made):
             return self if said else LastRun(about=about)
-        tests = [replace(one, review=said.pop(one.test.id, one).review) for one in made]
-        issues = {judged.test.issue for judged in tests}
-        mine = (judged for judged in said.values() if judged.test.issue in issues)
-        return LastRun(tests=(*tests, *mine), about=about)
+        ids, issues = {one.test.id for one in made}, {one.test.issue for one in made}
+        gone = (one for one in said if one.test.issue in issues and one.test.id not in ids)
+        return LastRun(tests=(*made, *gone), about=about)
 
 
 def save_last_run(folder: Path, last: LastRun) -> None:
@@ -111,7 +108,7 @@ def keep(folder: Path, record: RunRecord) -> LastRun | None:
         kept = last.followed_by(made, f"{reports}, {datetime.now():%Y-%m-%d %H:%M}")
         instead, last = kept if kept is last else None, kept
     if record.ranks:
-        last = replace(last, ranks=record.ranks, tellings=record.tellings)
+        last = replace(last, tellings=record.tellings)
     save_last_run(folder, last)
     return instead
 
@@ -229,20 +226,12 @@ class Once(Generic[K, V]):
 
     def get(self, key: K, work: Callable[[], V]) -> V:
         """Return the value of `key`, by `work` where nobody has asked for it yet."""
-        return self.get_all([key], lambda _: [work()])[0]
-
-    def get_all(
-        self, keys: Iterable[K], work: Callable[[Sequence[K]], Sequence[V]]
-    ) -> tuple[V, ...]:
-        """Return the values of `keys`, by `work` for those that nobody has asked for yet."""
-        wanted = tuple(keys)
+        mine = Future[V]()
         with self._lock:
-            mine = [key for key in dict.fromkeys(wanted) if key not in self._known]
-            self._known |= {key: Future() for key in mine}
-        try:
-            for key, value in zip(mine, work(mine) if mine else (), strict=True):
-                self._known[key].set_result(value)
-        except BaseException as error:  # whoever waits gets it, we too
-            for key in mine:
-                self._known[key].set_exception(error)
-        return tuple(self._known[key].result() for key in wanted)
+            future = self._known.setdefault(key, mine)
+        if future is mine:
+            try:
+                mine.set_result(work())
+            except BaseException as error:  # whoever waits gets it, we too
+                mine.set_exception(error)
+        return future.result()

@@ -19,9 +19,7 @@ def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\
     )
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)
     ranks = ranked(tuple(replace(row, issue="i") for row in rows), tests)
-    return RunRecord(
-        issues=(issue,), attempts=(attempt,), given=(), ranked="i", ranks=ranks
-    )
+    return RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranked="i", ranks=ranks)
 
 
 SETTING = Setting(
