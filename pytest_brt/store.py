@@ -60,18 +60,11 @@ def save_last_run(folder: Path, last: LastRun) -> None:
 
 
 def load_last_run(folder: Path) -> LastRun:
-    """Return what `save_last_run` kept; no tests when there is nothing.
-
-    Raises:
-        StoreProblem: the file is damaged; it says which, so that it can be deleted.
-    """
-    path = folder / LAST_RUN
-    if not path.exists():
-        return LastRun()
+    """Return what `save_last_run` kept; no tests when there is nothing that can be read."""
     try:
-        return from_json(read_bounded(path), LastRun)
-    except (OSError, StoreProblem) as error:
-        raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
+        return from_json(read_bounded(folder / LAST_RUN), LastRun)
+    except (OSError, StoreProblem):  # of another version, mostly: this run replaces it
+        return LastRun()
 
 
 def find_last_run(root: str) -> tuple[Path, LastRun]:
@@ -81,7 +74,6 @@ def find_last_run(root: str) -> tuple[Path, LastRun]:
 
     Raises:
         UsageProblem: nothing was kept.
-        StoreProblem: it cannot be read.
     """
     start = Path(root).resolve()
     for folder in (start, *start.parents):
@@ -101,7 +93,7 @@ def keep(folder: Path, record: RunRecord) -> LastRun | None:
     Raises:
         StoreProblem: nothing can be written.
     """
-    last, instead = _loaded(folder), None
+    last, instead = load_last_run(folder), None
     if record.attempts:
         made = [judged for attempt in record.attempts for judged in attempt.tests]
         reports = ", ".join(issue.source for issue in record.issues)
@@ -115,14 +107,7 @@ def keep(folder: Path, record: RunRecord) -> LastRun | None:
 
 def reviews(folder: Path) -> dict[str, Review]:
     """Return what a person said of tests, by id."""
-    return {judged.test.id: judged.review for judged in _loaded(folder).tests}
-
-
-def _loaded(folder: Path) -> LastRun:
-    try:
-        return load_last_run(folder)
-    except StoreProblem:
-        return LastRun()  # what is damaged is replaced; whoever needs its tests is told
+    return {judged.test.id: judged.review for judged in load_last_run(folder).tests}
 
 
 def write_text(path: Path, text: str) -> None:
@@ -148,7 +133,7 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise StoreProblem(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
-#: Bytes of a journal, which holds all runs of a long night.
+#: Bytes of a journal, which holds all runs of a long night, or all replies of a study.
 _MOST = 1 << 32
 
 T = TypeVar("T")
@@ -164,25 +149,32 @@ class _Line:
 
 
 class Journal:
-    """Keeps finished work in a file; safe to use from many threads."""
+    """Keeps finished work in a file of JSON lines; safe to use from many threads."""
 
-    def __init__(self, path: Path, setting: str) -> None:
-        """Read what an interrupted run left at `path`, if anything.
+    def __init__(self, path: Path | None, setting: str = "") -> None:
+        """Read the file at `path`, which need not exist; None keeps the work in memory.
 
-        `setting` names all that the results depend on besides what each is called by: the tree,
-        the interpreter, the options. Work of another setting is not used.
+        `setting` names all that the work depends on besides what each is called by: the tree, the
+        interpreter, the options. Work of another setting is not used, nor a line that was cut off.
+
+        Raises:
+            StoreProblem: the file cannot be read.
         """
-        self.path = path
+        self.path, self.setting = path, setting
         #: Pieces of work that were taken from the file.
         self.taken = 0
-        self.setting = setting
         self._lock = Lock()
         self._lines: dict[str, str] = {}
-        with suppress(OSError):
-            for text in read_bounded(path, _MOST).splitlines():
-                with suppress(StoreProblem):  # a line that was cut off
-                    line = from_json(text, _Line)
-                    self._lines[line.key] = line.value
+        try:
+            lines = read_bounded(path, _MOST).splitlines() if path and path.exists() else []
+        except OSError as error:
+            raise StoreProblem(f"cannot read {str(path)!r}: {error.strerror}") from error
+        for text in lines:
+            with suppress(StoreProblem):
+                line = from_json(text, _Line)
+                self._lines[line.key] = line.value
+        if len(lines) > 1 and not self._lines:
+            raise StoreProblem(f"no line of {str(path)!r} can be read (delete the file)")
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return the finished work called by `names`; None when it is to be done."""
@@ -190,23 +182,31 @@ class Journal:
         with suppress(StoreProblem):  # written by another version
             if text is not None:
                 value = from_json(text, kind)
-                with self._lock:
-                    self.taken += 1
+                self.taken += 1
                 return value
         return None
 
     def put(self, value: object, *names: str) -> None:
         """Keep finished work.
 
-        A file that cannot be written costs the next run time, and nothing else: no error.
+        Raises:
+            StoreProblem: the file cannot be written; the work is known in this run.
         """
-        line = to_json(_Line(key=content_id(self.setting, *names), value=to_json(value)))
-        with self._lock, suppress(OSError), self.path.open("ab") as file:
-            file.write(line.encode("utf-8", "surrogateescape") + b"\n")
+        line = _Line(key=content_id(self.setting, *names), value=to_json(value))
+        self._lines[line.key] = line.value
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self._lock, self.path.open("ab") as file:
+                file.write(f"{to_json(line)}\n".encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise StoreProblem(f"cannot write {str(self.path)!r}: {error.strerror}") from error
 
     def forget(self) -> None:
         """Remove the file: nothing is left to be taken from it."""
-        self.path.unlink(missing_ok=True)
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
 
 
 K = TypeVar("K")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from pytest_brt.errors import StoreProblem
 from pytest_brt.guard.changes import Touched
 from pytest_brt.guard.suite import TestFiles
 from pytest_brt.render.words import count, listed
@@ -135,7 +137,8 @@ class Guard:
             chosen = self._choose(pool, tuple(sorted(changed)))
         if kept:
             kept.forget()
-            kept.put(chosen, *names)
+            with suppress(StoreProblem):  # it is chosen anew the next time
+                kept.put(chosen, *names)
         return chosen
 
     def _choose(self, pool: Sequence[Touched], watch: tuple[str, ...]) -> Selection:

@@ -35,14 +35,12 @@ class Ranking:
         self._plan, self._bench = plan, bench
         #: What the patches change.
         self._pool = tuple(touched_of(plan.patches, Path(bench.engine.subject.root)))
-        seconds, journal = plan.guard, bench.journal
-        self.guard = Guard(
-            bench.engine,
-            self._pool,
-            seconds=EACH if seconds is None else seconds / (len(self._pool) + LOOKING),
-            say=bench.say,
-            kept=journal and Journal(journal.path.with_name("existing.jsonl"), journal.setting),
-        )
+        kept, seconds = None, EACH
+        if bench.cache and bench.journal:
+            kept = Journal(bench.cache / "existing.jsonl", bench.journal.setting)
+        if plan.guard is not None:
+            seconds = plan.guard / (len(self._pool) + LOOKING)
+        self.guard = Guard(bench.engine, self._pool, seconds=seconds, say=bench.say, kept=kept)
         #: By normal form of the patch.
         self._ran: Once[str, PatchResult] = Once()
         #: The calls of bug tests, varied.
@@ -54,9 +52,9 @@ class Ranking:
         tests = find_patch_tests(plan.patches, self.guard.root, plan.ranked)
         if not tests:
             return ()
-        reports = (report for report in plan.issues if report.id == plan.ranked)
-        facts = next(map(bench.facts, reports), None)
-        return judge_patch_tests(tests, self._pool, bench.engine, facts, bench.repeat)
+        facts = [bench.facts(issue) for issue in plan.issues if issue.id == plan.ranked]
+        of_report = facts[0] if facts else None
+        return judge_patch_tests(tests, self._pool, bench.engine, of_report, bench.repeat)
 
     def vary(self, candidates: Tests) -> None:
         """Find what the bug tests call, and variations of that."""

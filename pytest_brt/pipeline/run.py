@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, UsageProblem
+from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, StoreProblem, UsageProblem
 from pytest_brt.pipeline import Job, Plan
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
@@ -197,7 +198,8 @@ class Run:
         if result is None:
             result = self._ranking.run(job.patch, tests)
             if journal and not self._is_stopped:
-                journal.put(result, *names)
+                with suppress(StoreProblem):  # the next run does it again
+                    journal.put(result, *names)
         return result
 
     def _repair(self, fixes: Sequence[Job]) -> None:
