@@ -138,8 +138,8 @@ class Run:
 
         Models are paid for this attempt alone, and asked in time.
         """
-        started, shared = time.perf_counter(), self.bench
-        strategy, reviews = self.plan.strategies[job.strategy], self.plan.reviews
+        shared, reviews = self.bench, self.plan.reviews
+        strategy = self.plan.strategies[job.strategy]
         usage = shared.model.usage.part(shared.deadline)
 
         def found(attempt: Attempt, *notes: Note) -> None:
@@ -148,7 +148,6 @@ class Run:
                 attempt,
                 tests=tuple(tests),
                 notes=(*attempt.notes, *notes),
-                seconds=time.perf_counter() - started,
                 cost=usage.cost,
             )
 

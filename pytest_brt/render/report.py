@@ -27,7 +27,6 @@ from pytest_brt.types import (
     Measured,
     Note,
     NotRun,
-    OracleKind,
     Rank,
     Repair,
     Review,
@@ -59,12 +58,6 @@ class Setting:
     sandbox: str
     #: SHA-256 of the project's files before the run.
     tree: str
-
-    @property
-    def facts(self) -> str:
-        """All that a person looks for, a few words each."""
-        about = f"pytest-brt {self.version} · Python {self.python} · sandbox {self.sandbox}"
-        return f"{self.ended} · {about} · {self.command}"
 
 
 @value
@@ -98,8 +91,7 @@ class TestEntry:
     author: Author
     #: Names of the patches that it came with.
     brought_by: tuple[str, ...]
-    #: By what it tells wrong from right; the same in words.
-    oracle: OracleKind
+    #: By what it tells wrong from right, in words.
     sentence: str
     #: Where it is placed in the project, and the test file in which it belongs, or empty.
     file: str
@@ -126,11 +118,6 @@ class TestEntry:
     #: What a person said about it.
     review: Review
 
-    @property
-    def full_name(self) -> str:
-        """Its name, with its file where the project holds that."""
-        return self.name if self.source else f"{self.file}::{self.name}"
-
 
 @value
 class AttemptEntry:
@@ -138,10 +125,6 @@ class AttemptEntry:
 
     #: Its strategy's name.
     strategy: str
-    #: Number of the run within its strategy, from 0.
-    index: int
-    #: Wall-clock.
-    seconds: float
     #: What was spent on a model.
     cost: Cost
     #: What was done in each step of the dialogues with a model.
@@ -207,8 +190,6 @@ class PatchEntry:
     epr: float | None
     #: Probability that it is right.
     score: float | None
-    #: How sure the order is at its place; null for a single patch.
-    standing: Standing | None
     #: The evidence of the strongest sure test that the first patch passes, `yours` where a person
     #: gave or accepted it; empty for all others.
     leads_by: str
@@ -412,7 +393,6 @@ def _test(judged: JudgedTest, issue: str) -> TestEntry:
         judged,
         issue=issue,
         brought_by=test.origin.patches,
-        oracle=test.oracle.kind,
         sentence=test.oracle.sentence,
         file=test.path,
         sure=how_sure(judged),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -61,7 +60,6 @@ def replay(
     Raises:
         SubjectProblem: the subject's interpreter cannot be started at all.
     """
-    begin = time.monotonic()
     reports = reports or Reports()
     say(f"running {len(reports.reading(issue).statements)} statements of the report")
     observed = reports.observed(issue, engine)
@@ -93,7 +91,6 @@ def replay(
         misses=why_not(observed, kept),
         notes=notes,
         settled=tuple(one for one in settled if one.judgement.verdict is Verdict.PASS),
-        seconds=time.monotonic() - begin,
     )
 
 

@@ -126,7 +126,6 @@ class Attempt:
     settled: tuple[JudgedTest, ...] = ()
     #: What made the first of them pass, as far as that was looked for.
     fix: Fix | None = None
-    seconds: float = 0.0
     #: What a model was paid for it.
     cost: Cost = field(default_factory=Cost)
     #: The dialogues with a model, in order; none where it was not a dialogue.

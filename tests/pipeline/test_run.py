@@ -117,7 +117,6 @@ def test_patches_pull_their_attempts_and_nothing_runs_twice(engine: Runner, jobs
     run.start().result()
     record = run.record()
     assert counting.asked == [0]
-    assert [attempt.seconds > 0 for attempt in record.attempts] == [True]
     assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
     assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
     assert record.not_run is None

@@ -119,7 +119,6 @@ def report(*tests: JudgedTest, strategy: str = "replay", **rest: object) -> RunR
         strategy=strategy,
         index=0,
         tests=tests,
-        seconds=1.5,
         **rest,  # type: ignore[arg-type]
     )
     return record(attempts=(attempt,))
@@ -262,7 +261,7 @@ def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
 
 def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> RunRecord:
     """Return the record of a ranking of `results`."""
-    attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests, seconds=1.5)
+    attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)
     return record(
         attempts=(attempt,),
         ranks=ranked(results, tests),
