@@ -7,7 +7,6 @@ next run of the same things.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -68,7 +67,7 @@ def load_last_run(folder: Path) -> LastRun:
 
 
 def find_last_run(root: str) -> tuple[Path, LastRun]:
-    """Return the folder in which the project at `root`, or above it, keeps its runs, and the last.
+    """Return the folder in which the project at `root` keeps its runs, and the last of them.
 
     A checkout may bring a link in its place: what that leads to was not kept there.
 
@@ -76,15 +75,13 @@ def find_last_run(root: str) -> tuple[Path, LastRun]:
         UsageProblem: nothing was kept.
     """
     start = Path(root).resolve()
-    for folder in (start, *start.parents):
-        # pytest has its cache in the environment of tox where that runs it.
-        kept = folder / os.environ.get("TOX_ENV_DIR", "") / ".pytest_cache/d/brt"
-        if is_file(kept / LAST_RUN) and kept.resolve() == kept:
-            return kept, load_last_run(kept)
-    raise UsageProblem(
-        f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
-        "'--rank PATH' to rank patches)"
-    )
+    kept = start / ".pytest_cache/d/brt"
+    if not is_file(kept / LAST_RUN) or kept.resolve() != kept:
+        raise UsageProblem(
+            f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
+            "'--rank PATH' to rank patches)"
+        )
+    return kept, load_last_run(kept)
 
 
 def keep(folder: Path, record: RunRecord) -> LastRun | None:

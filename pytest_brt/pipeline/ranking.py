@@ -62,20 +62,14 @@ class Ranking:
 
     def run(self, patch: Patch, tests: Tests) -> PatchResult:
         """Run tests on a patch, and existing ones."""
-        issue, engine = self._plan.ranked, self._bench.engine
+        engine = self._bench.engine
         guard = None if self._plan.guard == 0 else self.guard
-        work = partial(evaluate, patch, issue, tests, calls=self.calls)
+        work = partial(evaluate, patch, tests, calls=self.calls)
         if self._plan.elsewhere is None:
             return work(engine, guard=guard, share=self._ran.get)
         touched = next(touched_of([patch], self.guard.root), None)
         chosen = guard.choose(touched) if guard and touched else None
         return self._plan.elsewhere(work, chosen, engine.subject)
-
-    def rank(
-        self, results: Sequence[PatchResult], tests: Tests, *, is_whole: bool
-    ) -> tuple[Rank, ...]:
-        """Return the ranks of patches; where some were not run, none of them leads."""
-        return rank_patches(results, tests, self.calls, is_whole=is_whole)
 
     def tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
         """Return the smallest call on which leading patches differ, nothing where there is none."""
@@ -88,25 +82,17 @@ class Ranking:
 
 
 def rank_patches(
-    results: Sequence[PatchResult],
-    tests: Tests,
-    calls: Sequence[Variation],
-    *,
-    is_whole: bool,
+    results: Sequence[PatchResult], tests: Tests, calls: Sequence[Variation]
 ) -> tuple[Rank, ...]:
-    """Return the ranks of patches; where some were not run, none of them leads.
-
-    `calls` are those of the bug tests, varied.
-    """
-    notes = find_remarks(comparable(rank(results, tests)), calls)
-    noted = [
-        replace(one, remarks=(*one.remarks, notes[one.patch.name]))
-        if one.patch.name in notes
+    """Return the ranks of patches, with what `calls` show, those of the bug tests, varied."""
+    remarks = find_remarks(comparable(rank(results, tests)), calls)
+    remarked = [
+        replace(one, remarks=(*one.remarks, remarks[one.patch.name]))
+        if one.patch.name in remarks
         else one
         for one in results
     ]
-    ranks = rank(noted, tests)
-    return ranks if is_whole else tuple(replace(r, standing=None, doubt=None) for r in ranks)
+    return rank(remarked, tests)
 
 
 def comparable(ranks: Sequence[Rank]) -> tuple[Rank, ...]:

@@ -284,7 +284,9 @@ class Run:
         missing = tuple(job.name for job in rows if job.name not in names)
         ranks: tuple[Rank, ...] = ()
         if ranking and results:
-            ranks = ranking.rank(results, self.tests(plan.ranked), is_whole=not missing)
+            from pytest_brt.pipeline.ranking import rank_patches
+
+            ranks = rank_patches(results, self.tests(plan.ranked), ranking.calls)
         return RunRecord(
             issues=plan.issues,
             attempts=tuple(one for issue in plan.issues for one in self._attempts(issue.id)),

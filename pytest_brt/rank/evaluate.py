@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -42,7 +41,6 @@ Sharing = Callable[[str, Callable[[], PatchResult]], PatchResult]
 
 def evaluate(
     patch: Patch,
-    issue: str,
     tests: tuple[JudgedTest, ...],
     runner: Runner,
     *,
@@ -56,14 +54,13 @@ def evaluate(
     `guard` chooses run in the same process; then, if a bug test passes, the `calls`. `share` may
     give what the tests did on an equal patch instead of running them again.
     """
-    started = time.perf_counter()
     root = Path(runner.subject.root)
     try:
         applied = apply_patch(patch, root)
         touched = touched_by(applied.changes, root)
     except PatchProblem as problem:
         refused = Note(code=problem.code, text=str(problem))
-        return PatchResult(patch=patch, issue=issue, refused=refused)
+        return PatchResult(patch=patch, refused=refused)
     bug_tests = tuple(judged for judged in tests if judged.judgement.candidate)
     work = partial(_run, patch, applied.changes, touched, bug_tests, calls, runner, guard)
     normal = patch_key(applied.changes, root)
@@ -76,13 +73,10 @@ def evaluate(
     return replace(
         ran,
         patch=patch,
-        issue=issue,
         cells=tuple(cell for cell in ran.cells if cell not in own),
         own_cells=tuple(own),
         remarks=(*remarks_on(applied.changes, root, tests), *effects),
-        seconds=time.perf_counter() - started,
         normal=normal,
-        size=touched.size,
     )
 
 

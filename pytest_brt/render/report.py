@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import ClassVar, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from pytest_brt.render.answer import answer_issue, answer_ranking, fix_words, how_sure, notes_of
 from pytest_brt.render.words import run_words
@@ -75,9 +75,6 @@ class Outcome:
 @value
 class TestEntry:
     """A test that was considered."""
-
-    #: pytest must not take this for a test class.
-    __test__: ClassVar[bool] = False
 
     #: Hash of its content.
     id: str

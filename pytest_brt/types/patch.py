@@ -136,19 +136,14 @@ class PatchResult:
     """A row: all tests on one patched tree."""
 
     patch: Patch
-    #: Id of the issue it is meant to fix; "" when only tests were given.
-    issue: str = ""
     #: Why it does not apply; None when it does.
     refused: Note | None = None
     cells: tuple[Cell, ...] = ()
     #: What the tests did that came with it, or from its source: they say nothing of it.
     own_cells: tuple[Cell, ...] = ()
     remarks: tuple[Note, ...] = ()
-    seconds: float = 0.0
     #: Equal for patches that make the same program; or "".
     normal: str = ""
-    #: Lines added and removed.
-    size: int = 0
     #: What each variation gives; empty where no bug test passes.
     outcomes: tuple[Outcome, ...] = ()
     #: What the expressions of bug tests give that only say what is wrong.

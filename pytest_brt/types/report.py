@@ -90,7 +90,7 @@ class Claim:
     @property
     def exception(self) -> str:
         """The simple name of the exception, "" where it is about none."""
-        return self.raised.type.rpartition(".")[2] if self.raised else ""
+        return self.raised.name if self.raised else ""
 
 
 @value

@@ -255,7 +255,7 @@ TESTS = (bug_test(), replace(bug_test("test_other"), test=replace(judged(1).test
 def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
     """Return what the tests did on a patch of `ISSUE`."""
     diff = "--- a/interval/__init__.py\n+++ b/interval/__init__.py\n@@ -1 +1 @@\n-x\n+y\n"
-    made = row(name, cells, issue="i", **facts)
+    made = row(name, cells, **facts)
     return replace(made, patch=Patch(id=name, name=name, text=diff))
 
 
@@ -318,10 +318,8 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         patched("c.diff", "ff", guarded=broken(0), values=(replace(VALUE, raised="TypeError"),)),
     ),
     "too-close": lambda: ranking(
-        patched("a.diff", "pp", guarded=broken(0), size=2),
-        patched(
-            "b.diff", "pp", guarded=broken(0), size=2, remarks=(special_note("clamp(5, 1, 3)"),)
-        ),
+        patched("a.diff", "pp", guarded=broken(0)),
+        patched("b.diff", "pp", guarded=broken(0), remarks=(special_note("clamp(5, 1, 3)"),)),
     ),
     "only-one": lambda: ranking(patched("a.diff", "pp", guarded=broken(0))),
     "no-bug-test": lambda: ranking(

@@ -47,9 +47,7 @@ def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
         "No patch stands out: a and b pass the same tests: each passes 2 of 2 "
         "bug tests (no existing test ran)."
     )
-    close = ranked(
-        (row("a", "pp", size=30, guarded=broken(0, ran=3)), row("b", "p?", size=20)), TESTS
-    )
+    close = ranked((row("a", "pp", guarded=broken(0, ran=3)), row("b", "p?")), TESTS)
     assert of_ranking(close).startswith("No patch stands out: a and b are too close to call: a ")
 
 
