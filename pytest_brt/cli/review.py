@@ -64,8 +64,7 @@ def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
     for telling in last.tellings:
         statements = (*telling.setup, telling.expression)
         for given in telling.gives if telling.test in tests else ():
-            gives = {(given.text, given.raised): given.patches}
-            words = call_words(telling.setup, telling.expression, gives)
+            words = call_words(telling.setup, telling.expression, [given])
             yield words, stating(tests[telling.test], statements, given)
 
 

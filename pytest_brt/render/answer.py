@@ -15,6 +15,7 @@ from pytest_brt.types import (
     Answer,
     Attempt,
     FoundFix,
+    Given,
     Guarded,
     JudgedTest,
     Note,
@@ -24,7 +25,6 @@ from pytest_brt.types import (
     RunRecord,
     Standing,
     Status,
-    Telling,
     Verdict,
     tied,
 )
@@ -172,7 +172,8 @@ def answer_ranking(record: RunRecord) -> Answer:
 def _more(record: RunRecord, status: Status) -> Iterator[str]:
     """Yield what else there is to say of a ranking, a sentence each."""
     for telling in record.tellings:
-        yield f"They differ: {telling_words(telling)}."
+        differ = call_words(telling.setup, telling.expression, telling.gives)
+        yield f"They differ: {differ}."
     if status is Status.TIE and record.tried and not record.tellings:
         yield f"No difference was found in {count(record.tried, 'call')}."
     guards = [rank.result.guarded for rank in record.ranks if rank.result.guarded]
@@ -265,17 +266,15 @@ def notes_of(ranks: Sequence[Rank]) -> Iterator[str]:
     for guard in [rank.result.guarded for rank in ranks if rank.result.guarded][:1]:
         why = "".join(f" ({note.text})" for note in guard.shortfalls)
         yield f"{guard.ran} of {guard.total} existing tests ran on each patch{why}"
-    values: dict[str, dict[tuple[str, str], list[str]]] = {}
+    calls: dict[str, dict[tuple[str, str], list[str]]] = {}
     for rank in ranks:
         for value in rank.result.values:
-            unpatched = {(value.before, value.raised_before): ["no patch"]}
-            gives = values.setdefault(value.expression, unpatched)
+            gives = calls.setdefault(
+                value.expression, {(value.before, value.raised_before): ["no patch"]}
+            )
             gives.setdefault((value.text, value.raised), []).append(rank.name)
-    for expression, gives in values.items():
-        yield call_words((), expression, gives)
-
-
-def telling_words(telling: Telling) -> str:
-    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)"."""
-    gives = {(given.text, given.raised): given.patches for given in telling.gives}
-    return call_words(telling.setup, telling.expression, gives)
+    for expression, gives in calls.items():
+        every = [
+            Given(text=one[0], raised=one[1], patches=tuple(names)) for one, names in gives.items()
+        ]
+        yield call_words((), expression, every)

@@ -21,7 +21,6 @@ from pytest_brt.rank.variations import (
     run_calls,
     vary,
 )
-from pytest_brt.render.answer import telling_words
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange, Given, JudgedTest, Outcome, Rank, Telling, Variation
 from tests.support.projects import open_on
@@ -96,7 +95,6 @@ def test_what_the_bug_test_asks_is_tried_first(engine: Runner) -> None:
     assert telling is not None
     assert telling.expression == "size('1.5KB')"
     assert telling.gives == (Given(patches=("a",), text="1536.0"), Given(patches=("d",), text="7"))
-    assert telling_words(telling) == "`size('1.5KB')` gives `1536.0` (a), gives `7` (d)"
 
 
 def test_patches_that_do_the_same_are_not_told_apart(engine: Runner) -> None:
