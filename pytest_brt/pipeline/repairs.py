@@ -3,40 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from math import sqrt
 
 from pytest_brt.agents.loop import Agent, run_agent
 from pytest_brt.agents.specs import repair_values
 from pytest_brt.agents.trials import RepairWork, Trial
 from pytest_brt.errors import OutOfTime
-from pytest_brt.guard import Guard, Touched, touched_by
-from pytest_brt.localise.suspects import files_of
+from pytest_brt.guard import Guard
 from pytest_brt.model.request import Usage
 from pytest_brt.pipeline import Job, Plan
 from pytest_brt.project.index import Index
-from pytest_brt.project.layout import is_test_path
 from pytest_brt.reproduce.strategy import Workbench, seed_of
-from pytest_brt.sandbox.placing import Test
 from pytest_brt.types import (
-    FileChange,
     FixSource,
-    Guarded,
     Issue,
     JudgedTest,
     Place,
     Repair,
-    Verdict,
 )
 
-#: Seconds that the whole suite may take where an agent asks for it, and that watching lines may.
-_SUITE, _WATCHING = 120.0, 30.0
-#: Files of existing tests that are watched beside the failing ones, places near which they are
-#: looked for, and lines that are told.
-_NEARBY, _FIRST, _LINES = 8, 6, 8
 #: How freely runs after the first are drawn.
 _TEMPERATURE = 0.6
 _NO_TEST = (
@@ -101,7 +86,7 @@ class Repairing:
 
     def _work(self, job: Job, agent: Agent, usage: Usage) -> RepairWork:
         """Return what a run of a repair works with."""
-        engine, bench = self.bench.engine, self.bench
+        bench = self.bench
         # All such runs are given the same test, the likeliest (paper 001, 5.2.2).
         is_given = self.failing and agent.is_given and job.index % 2 == 0
         given = self.failing[0] if is_given else None
@@ -114,51 +99,16 @@ class Repairing:
             seed=seed_of(job.issue, job.strategy, job.index, bench.seed),
             say=lambda text: bench.say(f"{job.strategy}-{job.index:02}: {text}"),
             changed={given.test.path: source.encode()} if given and source else {},
-            engine=engine,
+            engine=bench.engine,
             failing=self.failing,
             given=given,
-            check=self._check,
+            guard=self.guard,
+            is_guarded=self.plan.guard != 0,
             jobs=self.plan.jobs,
             places=self.places,
             is_place_given=bool(self.plan.places),
-            suspect_lines=lambda: self._suspect_lines,
-            run_suite=lambda: engine.run(_files(self.guard.files.texts), seconds=_SUITE),
             ends_early=agent.ends_early,
         )
-
-    def _check(self, changes: tuple[FileChange, ...]) -> Guarded | None:
-        """Run existing tests on a fix; None where none are wanted."""
-        if self.plan.guard == 0:
-            return None
-        return self.guard.check(changes, touched_by(changes, self.guard.root))
-
-    @cached_property
-    def _suspect_lines(self) -> list[str]:
-        """The lines that failing tests run, by Ochiai's score (Abreu et al. 2006)."""
-        near = Touched(files=files_of(self.places[:_FIRST]))
-        others = _files(self.guard.files.nearest([near])[:_NEARBY])
-        own = [Test.of(judged.test) for judged in self.failing]
-        failed, passed = self._count(own, Verdict.FAIL), self._count(others, Verdict.PASS)
-        scores = {
-            line: count / sqrt(len(own) * (count + passed[line])) for line, count in failed.items()
-        }
-        best = sorted(scores, key=lambda line: (-scores[line], line))[:_LINES]
-        lines = [f"- {path}:{line} {scores[path, line]:.2f}" for path, line in best]
-        return ["Lines by Ochiai's score, of what failing and passing tests run:", *lines]
-
-    def _count(self, tests: Sequence[Test], verdict: Verdict) -> Counter[tuple[str, int]]:
-        """Count the tests with a verdict that run each line of the product."""
-        files = [path for path in sorted(self.index.layout.files) if not is_test_path(path)]
-        counts: Counter[tuple[str, int]] = Counter()
-        for run in self.bench.engine.run(tests, watch=tuple(files), seconds=_WATCHING):
-            for path, mask in run.ran if run.verdict is verdict else ():
-                bits = int(mask, 16)
-                counts.update((path, n) for n in range(bits.bit_length()) if bits >> n & 1)
-        return counts
-
-
-def _files(paths: Iterable[str]) -> list[Test]:
-    return [Test(id=path, path=path) for path in paths]
 
 
 def _is_shown(trial: Trial) -> bool:
