@@ -15,7 +15,7 @@ from pytest_brt.pipeline import Plan
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
-from pytest_brt.rank.variations import find_difference, find_remarks, find_variations
+from pytest_brt.rank.variations import find_difference, find_remarks, find_values, find_variations
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
@@ -70,6 +70,10 @@ class Ranking:
         touched = next(touched_of([patch], self.guard.root), None)
         chosen = guard.choose(touched) if guard and touched else None
         return self._plan.elsewhere(work, chosen, engine.subject)
+
+    def values(self, ranks: Sequence[Rank], tests: Tests) -> tuple[Telling, ...]:
+        """Return what the calls of bug tests give that only say what is wrong."""
+        return find_values(ranks, self.calls, tests)
 
     def tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
         """Return the smallest call on which leading patches differ, nothing where there is none."""

@@ -293,6 +293,7 @@ class Run:
             given=self._given,
             brought=self._brought,
             ranks=ranks,
+            values=ranking.values(ranks, self.tests(plan.ranked)) if ranking else (),
             tellings=ranking.tell_apart(ranks) if ranking and not missing else (),
             tried=len(ranking.calls) if ranking else 0,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),

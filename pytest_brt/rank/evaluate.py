@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pytest_brt.errors import PatchProblem, SandboxProblem
 from pytest_brt.guard import Guard, Touched, touched_by
-from pytest_brt.oracle.asked_call import values_of
 from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.patches import apply_patch
 from pytest_brt.pysource.normal_form import patch_key
@@ -102,8 +101,7 @@ def _run(
     if any(cell.verdict is Verdict.PASS for cell in cells):
         with suppress(SandboxProblem):  # what its tests did is known without
             outcomes = run_calls(calls, changes, runner)
-    values = tuple(values_of(calls, outcomes, bug_tests))
-    return PatchResult(patch=patch, cells=cells, outcomes=outcomes, values=values, guarded=guarded)
+    return PatchResult(patch=patch, cells=cells, outcomes=outcomes, guarded=guarded)
 
 
 def _effects(result: PatchResult, tests: Sequence[JudgedTest]) -> Iterator[Note]:

@@ -15,7 +15,6 @@ from pytest_brt.types import (
     Answer,
     Attempt,
     FoundFix,
-    Given,
     Guarded,
     JudgedTest,
     Note,
@@ -261,20 +260,11 @@ def _some(names: Sequence[str]) -> Sequence[str]:
     return [*names[:_NAMED], "…"] if len(names) > _NAMED else names
 
 
-def notes_of(ranks: Sequence[Rank]) -> Iterator[str]:
+def notes_of(record: RunRecord) -> Iterator[str]:
     """Yield how the existing tests were chosen, and what expressions of bug tests give."""
-    for guard in [rank.result.guarded for rank in ranks if rank.result.guarded][:1]:
+    guards = [rank.result.guarded for rank in record.ranks if rank.result.guarded]
+    for guard in guards[:1]:
         why = "".join(f" ({note.text})" for note in guard.shortfalls)
         yield f"{guard.ran} of {guard.total} existing tests ran on each patch{why}"
-    calls: dict[str, dict[tuple[str, str], list[str]]] = {}
-    for rank in ranks:
-        for value in rank.result.values:
-            gives = calls.setdefault(
-                value.expression, {(value.before, value.raised_before): ["no patch"]}
-            )
-            gives.setdefault((value.text, value.raised), []).append(rank.name)
-    for expression, gives in calls.items():
-        every = [
-            Given(text=one[0], raised=one[1], patches=tuple(names)) for one, names in gives.items()
-        ]
-        yield call_words((), expression, every)
+    for value in record.values:
+        yield call_words((), value.expression, value.gives)

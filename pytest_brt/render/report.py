@@ -34,7 +34,6 @@ from pytest_brt.types import (
     Standing,
     Telling,
     TestRun,
-    Value,
     Verdict,
 )
 from pytest_brt.types.note import value
@@ -198,8 +197,6 @@ class PatchEntry:
     cells: tuple[Outcome, ...]
     #: Null when none were run.
     existing: ExistingTests | None
-    #: What the expressions of bug tests give on it that only say what is wrong.
-    values: tuple[Value, ...]
 
     @property
     def leads(self) -> bool:
@@ -236,6 +233,8 @@ class Ranking:
     patches: tuple[PatchEntry, ...]
     #: Patches that it lacks: it was interrupted, or running them went wrong.
     not_run: NotRun | None
+    #: What the calls of bug tests give that only say what is wrong; it decides nothing.
+    values: tuple[Telling, ...]
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
     #: What there is to say about the existing tests and values, in words.
@@ -413,7 +412,7 @@ def _ranking(record: RunRecord) -> Ranking:
         issue=record.ranked,
         answer=answer_ranking(record),
         patches=tuple(map(patch_entry, record.ranks)),
-        notes=tuple(notes_of(record.ranks)),
+        notes=tuple(notes_of(record)),
     )
 
 

@@ -22,7 +22,6 @@ from pytest_brt.types.patch import Rank as Rank
 from pytest_brt.types.patch import Regression as Regression
 from pytest_brt.types.patch import Standing as Standing
 from pytest_brt.types.patch import Telling as Telling
-from pytest_brt.types.patch import Value as Value
 from pytest_brt.types.patch import Variation as Variation
 from pytest_brt.types.patch import tied as tied
 from pytest_brt.types.record import Attempt as Attempt

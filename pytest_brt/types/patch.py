@@ -98,22 +98,6 @@ class Variation:
 
 
 @value
-class Value:
-    """What the expression of a bug test gives on a patched tree; it decides nothing."""
-
-    #: The bug test's id.
-    test: str
-    expression: str
-    #: What it gives without a patch, which is what the reporter complains about, or what it raises.
-    before: str
-    raised_before: str = ""
-    #: As Python shows it; "" where it raises.
-    text: str
-    #: The exception's type, or "".
-    raised: str = ""
-
-
-@value
 class Guarded:
     """What the project's existing tests say about a patched tree."""
 
@@ -146,8 +130,6 @@ class PatchResult:
     normal: str = ""
     #: What each variation gives; empty where no bug test passes.
     outcomes: tuple[Outcome, ...] = ()
-    #: What the expressions of bug tests give that only say what is wrong.
-    values: tuple[Value, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None
 
@@ -258,7 +240,7 @@ class NotRun:
 class Given:
     """What the call gives on some patches."""
 
-    #: Names of the patches.
+    #: Names of the patches; `no patch` for the unpatched tree.
     patches: tuple[str, ...]
     #: The value as Python shows it; "" where it raises.
     text: str = ""
@@ -268,9 +250,9 @@ class Given:
 
 @value
 class Telling:
-    """The smallest call found on which leading patches differ; none of them is right for that."""
+    """What a call gives on patches; none of them is right for that."""
 
-    #: Id of the bug test whose call was varied.
+    #: Id of the bug test whose call it is, or was before it was varied.
     test: str
     #: What is run first, imports among it, and the expression.
     setup: tuple[str, ...]

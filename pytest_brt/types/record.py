@@ -230,6 +230,8 @@ class RunRecord:
     localised: tuple[Localised, ...] = ()
     #: What the ranking lacks: it was interrupted, or running them went wrong.
     not_run: NotRun | None = None
+    #: What the calls of bug tests give that only say what is wrong; it decides nothing.
+    values: tuple[Telling, ...] = ()
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...] = ()
     #: How many calls were tried on patches to find one.

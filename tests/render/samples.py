@@ -17,6 +17,7 @@ from pytest_brt.types import (
     FixSource,
     FoundFix,
     Frame,
+    Given,
     Guarded,
     Issue,
     JudgedTest,
@@ -34,9 +35,9 @@ from pytest_brt.types import (
     Review,
     RunRecord,
     Step,
+    Telling,
     TestRun,
     Trajectory,
-    Value,
     Verdict,
 )
 from tests.support.outcomes import caused, refused
@@ -278,7 +279,16 @@ def unrun(name: str) -> PatchResult:
 
 
 #: What a call gives that raises on the unpatched tree; and a test that asserts the bug.
-VALUE = Value(test="t0", expression="f(1)", before="", raised_before="TypeError", text="")
+VALUE = Telling(
+    test="t0",
+    setup=(),
+    expression="f(1)",
+    gives=(
+        Given(patches=("no patch", "c.diff"), raised="TypeError"),
+        Given(patches=("a.diff",), text="2"),
+        Given(patches=("b.diff",), raised="KeyError"),
+    ),
+)
 ASSERTED = AssertedBug(test="tests/test_x.py::test_old", call="f(1)", bug_test="test_a")
 
 RANKINGS: dict[str, Callable[[], RunRecord]] = {
@@ -312,10 +322,13 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         patched("a.diff", "pp", guarded=replace(broken(0), disputed=(ASSERTED,))),
         patched("b.diff", "ff", guarded=broken(0)),
     ),
-    "values": lambda: ranking(
-        patched("a.diff", "pp", guarded=broken(0), values=(replace(VALUE, text="2"),)),
-        patched("b.diff", "pp", guarded=broken(0), values=(replace(VALUE, raised="KeyError"),)),
-        patched("c.diff", "ff", guarded=broken(0), values=(replace(VALUE, raised="TypeError"),)),
+    "values": lambda: replace(
+        ranking(
+            patched("a.diff", "pp", guarded=broken(0)),
+            patched("b.diff", "pp", guarded=broken(0)),
+            patched("c.diff", "ff", guarded=broken(0)),
+        ),
+        values=(VALUE,),
     ),
     "too-close": lambda: ranking(
         patched("a.diff", "pp", guarded=broken(0)),

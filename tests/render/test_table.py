@@ -88,10 +88,10 @@ def test_what_existing_tests_said() -> None:
         shortfalls=(Note(code="budget-spent", text="the budget of 2 s a patch allows no more"),),
     )
     ranks = ranked((row("a", "p", guarded=old), row("b", "p", guarded=broken(5))), TESTS)
-    assert list(notes_of(ranks)) == [
+    assert list(notes_of(replace(record(), ranks=ranks))) == [
         "20 of 100 existing tests ran on each patch (the budget of 2 s a patch allows no more)"
     ]
-    assert list(notes_of(ranked((row("a", "p"),), TESTS))) == []
+    assert list(notes_of(replace(record(), ranks=ranked((row("a", "p"),), TESTS)))) == []
 
 
 def test_every_score_can_say_why() -> None:
