@@ -90,16 +90,13 @@ def keep(folder: Path, record: RunRecord) -> LastRun | None:
     Raises:
         StoreProblem: nothing can be written.
     """
-    last, instead = load_last_run(folder), None
+    before = last = load_last_run(folder)
     if record.attempts:
         made = [judged for attempt in record.attempts for judged in attempt.tests]
         reports = ", ".join(issue.source for issue in record.issues)
-        kept = last.followed_by(made, f"{reports}, {datetime.now():%Y-%m-%d %H:%M}")
-        instead, last = kept if kept is last else None, kept
-    if record.ranks:
-        last = replace(last, tellings=record.tellings)
-    save_last_run(folder, last)
-    return instead
+        last = before.followed_by(made, f"{reports}, {datetime.now():%Y-%m-%d %H:%M}")
+    save_last_run(folder, replace(last, tellings=record.tellings) if record.ranks else last)
+    return before if record.attempts and last is before else None
 
 
 def reviews(folder: Path) -> dict[str, Review]:

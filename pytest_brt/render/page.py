@@ -92,13 +92,13 @@ def coded(text: str) -> Markup:
     >>> coded("`f(1)` < 2")
     Markup('<code>f(1)</code> &lt; 2')
     """
-    parts, at = [], 0
-    for code in _CODE.finditer(text):
-        tag = '<pre tabindex="0">{}</pre>' if code["fence"] else "<code>{}</code>"
-        inner = Markup(tag).format(code["block"] if code["fence"] else code["inline"])
-        parts += [escape(text[at : code.start()]), inner]
-        at = code.end()
-    return Markup().join([*parts, escape(text[at:])])
+    return Markup(_CODE.sub(_tagged, escape(text)))
+
+
+def _tagged(code: re.Match[str]) -> str:
+    if code["fence"]:
+        return f'<pre tabindex="0">{code["block"]}</pre>'
+    return f"<code>{code['inline']}</code>"
 
 
 def highlighted(source: str) -> Markup:
