@@ -186,6 +186,8 @@ class PatchEntry:
     epr: float | None
     #: Probability that it is right.
     score: float | None
+    #: How sure the order is at its place; null for a single patch.
+    standing: Standing | None
     #: The evidence of the strongest sure test that the first patch passes, `yours` where a person
     #: gave or accepted it; empty for all others.
     leads_by: str
