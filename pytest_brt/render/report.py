@@ -27,6 +27,7 @@ from pytest_brt.types import (
     Measured,
     Note,
     NotRun,
+    OracleKind,
     Rank,
     Repair,
     Review,
@@ -87,7 +88,8 @@ class TestEntry:
     author: Author
     #: Names of the patches that it came with.
     brought_by: tuple[str, ...]
-    #: By what it tells wrong from right, in words.
+    #: By what it tells wrong from right; the same in words.
+    oracle: OracleKind
     sentence: str
     #: Where it is placed in the project, and the test file in which it belongs, or empty.
     file: str
@@ -391,6 +393,7 @@ def _test(judged: JudgedTest, issue: str) -> TestEntry:
         judged,
         issue=issue,
         brought_by=test.origin.patches,
+        oracle=test.oracle.kind,
         sentence=test.oracle.sentence,
         file=test.path,
         sure=how_sure(judged),
