@@ -241,7 +241,7 @@ def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
         leader=answer["best"][0] if answer["status"] in ("best", "unsure", "only") else "",
         reason=(answer["reason"] or {"code": ""})["code"],
         level=answer["reason"]["code"] if answer["status"] == "tie" else "",
-        patches=tuple(_patch(one, names, found["values"]) for one in found["patches"]),
+        patches=tuple(_patch(one, names, found.get("values", ())) for one in found["patches"]),
         missing=tuple((found["not_run"] or {"patches": ()})["patches"]),
         variations={
             one["expression"]: {
