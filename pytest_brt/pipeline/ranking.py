@@ -21,7 +21,17 @@ from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.store import Journal, Once
-from pytest_brt.types import JudgedTest, Patch, PatchResult, Rank, Subject, Telling, Variation, tied
+from pytest_brt.types import (
+    JudgedTest,
+    Patch,
+    PatchResult,
+    Rank,
+    RunRecord,
+    Subject,
+    Telling,
+    Variation,
+    tied,
+)
 
 Tests = tuple[JudgedTest, ...]
 #: Seconds within which a scheduler must answer.
@@ -71,13 +81,20 @@ class Ranking:
         chosen = guard.choose(touched) if guard and touched else None
         return self._plan.elsewhere(work, chosen, engine.subject)
 
-    def values(self, ranks: Sequence[Rank], tests: Tests) -> tuple[Telling, ...]:
-        """Return what the calls of bug tests give that only say what is wrong."""
-        return find_values(ranks, self.calls, tests)
+    def rank(self, record: RunRecord, results: Sequence[PatchResult], tests: Tests) -> RunRecord:
+        """Return a record with the ranks of patches, and what calls of bug tests tell of them."""
+        ranks = rank_patches(results, tests, self.calls)
+        return replace(
+            record,
+            ranks=ranks,
+            values=find_values(ranks, self.calls, tests),
+            tellings=() if record.not_run else self._tell_apart(ranks),
+            tried=len(self.calls),
+        )
 
-    def tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
+    def _tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
         """Return the smallest call on which leading patches differ, nothing where there is none."""
-        doubt = ranks[0].doubt if ranks else None
+        doubt = ranks[0].doubt
         # One that does as the unpatched code is held against all that come near it.
         is_held = doubt is not None and doubt.code == "as-unpatched"
         tried = [r for r in (comparable(ranks) if is_held else tied(ranks)) if r.result.outcomes]

@@ -27,7 +27,6 @@ from pytest_brt.types import (
     NotRun,
     PatchResult,
     Place,
-    Rank,
     Review,
     RunRecord,
     distinct,
@@ -276,31 +275,24 @@ class Run:
 
     def record(self) -> RunRecord:
         """Return all that is known by now."""
-        plan, ranking = self.plan, self._ranking
-        rows = [job for job in self.futures if job.patch]
+        plan, rows = self.plan, [job for job in self.futures if job.patch]
         # First of all: a patch that ends meanwhile must not be missing in the ranks unsaid.
         results = self._results(rows)
         names = {result.patch.name for result in results}
         missing = tuple(job.name for job in rows if job.name not in names)
-        ranks: tuple[Rank, ...] = ()
-        if ranking and results:
-            from pytest_brt.pipeline.ranking import rank_patches
-
-            ranks = rank_patches(results, self.tests(plan.ranked), ranking.calls)
-        return RunRecord(
+        record = RunRecord(
             issues=plan.issues,
             attempts=tuple(one for issue in plan.issues for one in self._attempts(issue.id)),
             given=self._given,
             brought=self._brought,
-            ranks=ranks,
-            values=ranking.values(ranks, self.tests(plan.ranked)) if ranking else (),
-            tellings=ranking.tell_apart(ranks) if ranking and not missing else (),
-            tried=len(ranking.calls) if ranking else 0,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
             localised=tuple(self._places),
             ranked=plan.ranked,
             not_run=NotRun(patches=missing, of=len(rows)) if missing else None,
         )
+        if self._ranking and results:
+            return self._ranking.rank(record, results, self.tests(plan.ranked))
+        return record
 
 
 def _candidates(tests: Iterable[JudgedTest]) -> Tests:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice, zip_longest
 from linecache import getline
@@ -178,7 +178,7 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
 def find_difference(ranks: Sequence[Rank], calls: Sequence[Variation]) -> Telling | None:
     """Return the smallest call that gives different results on patches, None for none."""
     for call, given in _rows(ranks, calls):
-        telling = _telling(call, given)
+        telling = _telling(call, given.items())
         if len(telling.gives) > 1 and Outcome() not in given.values():
             return telling
     return None
@@ -192,16 +192,16 @@ def find_values(
     tried = [one for one in ranks if one.result.outcomes]
     values = []
     for call, given in _rows(tried, calls):
-        known = {name: outcome for name, outcome in given.items() if outcome != Outcome()}
+        known = [(name, outcome) for name, outcome in given.items() if outcome != Outcome()]
         if known and call.test in weak and not call.is_varied:
-            values.append(_telling(call, {"no patch": call.before, **known}))
+            values.append(_telling(call, [("no patch", call.before), *known]))
     return tuple(values)
 
 
-def _telling(call: Variation, given: Mapping[str, Outcome]) -> Telling:
+def _telling(call: Variation, given: Iterable[tuple[str, Outcome]]) -> Telling:
     """Return what a call gives, with the names together that give the same."""
     names: dict[tuple[str, str], list[str]] = {}
-    for name, outcome in given.items():
+    for name, outcome in given:
         names.setdefault((outcome.text, outcome.raised), []).append(name)
     *setup, expression = call.statements
     gives = [

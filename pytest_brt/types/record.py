@@ -225,7 +225,7 @@ class RunRecord:
     brought: tuple[JudgedTest, ...] = ()
     #: Id of the report that patches are ranked for, "" where only tests were given.
     ranked: str = ""
-    ranks: tuple[Rank, ...]
+    ranks: tuple[Rank, ...] = ()
     repairs: tuple[Repair, ...] = ()
     localised: tuple[Localised, ...] = ()
     #: What the ranking lacks: it was interrupted, or running them went wrong.
