@@ -11,10 +11,6 @@ from pathlib import Path
 MOST_TEXT = 64 << 20
 #: What a shell's ``<(command)`` and ``<`` have opened already: read to its end, as "-" is.
 _OPENED = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-_KINDS = {
-    stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
-}  # fmt: skip
 
 
 def read_bounded(path: Path, most: int = MOST_TEXT) -> bytes:
@@ -27,13 +23,11 @@ def read_bounded(path: Path, most: int = MOST_TEXT) -> bytes:
             `strerror` says which.
     """
     is_opened = str(path).startswith(_OPENED)
-    kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode))  # opening a tape drive rewinds it
-    if kind and not is_opened:
-        is_folder = kind == _KINDS[stat.S_IFDIR]
-        raise OSError(errno.EISDIR if is_folder else errno.EINVAL, f"it is {kind}", str(path))
-    # What is put in its place meanwhile is not waited for either.
-    with os.fdopen(os.open(path, 0 if is_opened else os.O_NONBLOCK), "rb") as file:
-        data = file.read(most + 1) or b""
+    flags = 0 if is_opened else os.O_NONBLOCK
+    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
+        if not is_opened and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it holds more than {most >> 20} MB", str(path))
     return data

@@ -7,9 +7,8 @@ next run of the same things.
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from typing import Generic, TypeVar
 from pytest_brt.bounded import is_file, read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem, UsageProblem
-from pytest_brt.types import JudgedTest, Rank, Review, RunRecord, Telling
+from pytest_brt.types import JudgedTest, Review, RunRecord, Telling
 
 #: The file of what the last run left.
 LAST_RUN = "last-run.json"
@@ -34,23 +33,20 @@ class LastRun:
     tests: tuple[JudgedTest, ...] = ()
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
-    #: The patches that were ranked last, best first.
-    ranks: tuple[Rank, ...] = ()
-    #: Calls on which the leading ones differ.
+    #: Calls on which the leading patches of the last ranking differ.
     tellings: tuple[Telling, ...] = ()
 
     def followed_by(self, made: Sequence[JudgedTest], about: str) -> LastRun:
-        """Return what to keep after a run that made tests: what a person said of tests stays.
+        """Return what to keep after a run that made tests: those that a person judged stay.
 
         Where no candidate was made, the tests that were reviewed stay those to rank by.
         """
-        said = {one.test.id: one for one in self.tests if one.review is not Review.OPEN}
+        said = [judged for judged in self.tests if judged.review is not Review.OPEN]
         if not any(judged.judgement.candidate for judged in made):
             return self if said else LastRun(about=about)
-        tests = [replace(one, review=said.pop(one.test.id, one).review) for one in made]
-        issues = {judged.test.issue for judged in tests}
-        mine = (judged for judged in said.values() if judged.test.issue in issues)
-        return LastRun(tests=(*tests, *mine), about=about)
+        ids, issues = {one.test.id for one in made}, {one.test.issue for one in made}
+        gone = (one for one in said if one.test.issue in issues and one.test.id not in ids)
+        return LastRun(tests=(*made, *gone), about=about)
 
 
 def save_last_run(folder: Path, last: LastRun) -> None:
@@ -63,39 +59,29 @@ def save_last_run(folder: Path, last: LastRun) -> None:
 
 
 def load_last_run(folder: Path) -> LastRun:
-    """Return what `save_last_run` kept; no tests when there is nothing.
-
-    Raises:
-        StoreProblem: the file is damaged; it says which, so that it can be deleted.
-    """
-    path = folder / LAST_RUN
-    if not path.exists():
-        return LastRun()
+    """Return what `save_last_run` kept; no tests when there is nothing that can be read."""
     try:
-        return from_json(read_bounded(path), LastRun)
-    except (OSError, StoreProblem) as error:
-        raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
+        return from_json(read_bounded(folder / LAST_RUN), LastRun)
+    except (OSError, StoreProblem):  # of another version, mostly: this run replaces it
+        return LastRun()
 
 
 def find_last_run(root: str) -> tuple[Path, LastRun]:
-    """Return the folder in which the project at `root`, or above it, keeps its runs, and the last.
+    """Return the folder in which the project at `root` keeps its runs, and the last of them.
 
     A checkout may bring a link in its place: what that leads to was not kept there.
 
     Raises:
         UsageProblem: nothing was kept.
-        StoreProblem: it cannot be read.
     """
     start = Path(root).resolve()
-    for folder in (start, *start.parents):
-        # pytest has its cache in the environment of tox where that runs it.
-        kept = folder / os.environ.get("TOX_ENV_DIR", "") / ".pytest_cache/d/brt"
-        if is_file(kept / LAST_RUN) and kept.resolve() == kept:
-            return kept, load_last_run(kept)
-    raise UsageProblem(
-        f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
-        "'--rank PATH' to rank patches)"
-    )
+    kept = start / ".pytest_cache/d/brt"
+    if not is_file(kept / LAST_RUN) or kept.resolve() != kept:
+        raise UsageProblem(
+            f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
+            "'--rank PATH' to rank patches)"
+        )
+    return kept, load_last_run(kept)
 
 
 def keep(folder: Path, record: RunRecord) -> LastRun | None:
@@ -104,28 +90,18 @@ def keep(folder: Path, record: RunRecord) -> LastRun | None:
     Raises:
         StoreProblem: nothing can be written.
     """
-    last, instead = _loaded(folder), None
+    before = last = load_last_run(folder)
     if record.attempts:
         made = [judged for attempt in record.attempts for judged in attempt.tests]
         reports = ", ".join(issue.source for issue in record.issues)
-        kept = last.followed_by(made, f"{reports}, {datetime.now():%Y-%m-%d %H:%M}")
-        instead, last = kept if kept is last else None, kept
-    if record.ranks:
-        last = replace(last, ranks=record.ranks, tellings=record.tellings)
-    save_last_run(folder, last)
-    return instead
+        last = before.followed_by(made, f"{reports}, {datetime.now():%Y-%m-%d %H:%M}")
+    save_last_run(folder, replace(last, tellings=record.tellings) if record.ranks else last)
+    return before if record.attempts and last is before else None
 
 
 def reviews(folder: Path) -> dict[str, Review]:
     """Return what a person said of tests, by id."""
-    return {judged.test.id: judged.review for judged in _loaded(folder).tests}
-
-
-def _loaded(folder: Path) -> LastRun:
-    try:
-        return load_last_run(folder)
-    except StoreProblem:
-        return LastRun()  # what is damaged is replaced; whoever needs its tests is told
+    return {judged.test.id: judged.review for judged in load_last_run(folder).tests}
 
 
 def write_text(path: Path, text: str) -> None:
@@ -151,7 +127,7 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise StoreProblem(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
-#: Bytes of a journal, which holds all runs of a long night.
+#: Bytes of a journal, which holds all runs of a long night, or all replies of a study.
 _MOST = 1 << 32
 
 T = TypeVar("T")
@@ -167,25 +143,32 @@ class _Line:
 
 
 class Journal:
-    """Keeps finished work in a file; safe to use from many threads."""
+    """Keeps finished work in a file of JSON lines; safe to use from many threads."""
 
-    def __init__(self, path: Path, setting: str) -> None:
-        """Read what an interrupted run left at `path`, if anything.
+    def __init__(self, path: Path | None, setting: str = "") -> None:
+        """Read the file at `path`, which need not exist; None keeps the work in memory.
 
-        `setting` names all that the results depend on besides what each is called by: the tree,
-        the interpreter, the options. Work of another setting is not used.
+        `setting` names all that the work depends on besides what each is called by: the tree, the
+        interpreter, the options. Work of another setting is not used, nor a line that was cut off.
+
+        Raises:
+            StoreProblem: the file cannot be read.
         """
-        self.path = path
+        self.path, self.setting = path, setting
         #: Pieces of work that were taken from the file.
         self.taken = 0
-        self.setting = setting
         self._lock = Lock()
         self._lines: dict[str, str] = {}
-        with suppress(OSError):
-            for text in read_bounded(path, _MOST).splitlines():
-                with suppress(StoreProblem):  # a line that was cut off
-                    line = from_json(text, _Line)
-                    self._lines[line.key] = line.value
+        try:
+            lines = read_bounded(path, _MOST).splitlines() if path and path.exists() else []
+        except OSError as error:
+            raise StoreProblem(f"cannot read {str(path)!r}: {error.strerror}") from error
+        for text in lines:
+            with suppress(StoreProblem):
+                line = from_json(text, _Line)
+                self._lines[line.key] = line.value
+        if len(lines) > 1 and not self._lines:
+            raise StoreProblem(f"no line of {str(path)!r} can be read (delete the file)")
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return the finished work called by `names`; None when it is to be done."""
@@ -193,23 +176,31 @@ class Journal:
         with suppress(StoreProblem):  # written by another version
             if text is not None:
                 value = from_json(text, kind)
-                with self._lock:
-                    self.taken += 1
+                self.taken += 1
                 return value
         return None
 
     def put(self, value: object, *names: str) -> None:
         """Keep finished work.
 
-        A file that cannot be written costs the next run time, and nothing else: no error.
+        Raises:
+            StoreProblem: the file cannot be written; the work is known in this run.
         """
-        line = to_json(_Line(key=content_id(self.setting, *names), value=to_json(value)))
-        with self._lock, suppress(OSError), self.path.open("ab") as file:
-            file.write(line.encode("utf-8", "surrogateescape") + b"\n")
+        line = _Line(key=content_id(self.setting, *names), value=to_json(value))
+        self._lines[line.key] = line.value
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self._lock, self.path.open("ab") as file:
+                file.write(f"{to_json(line)}\n".encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise StoreProblem(f"cannot write {str(self.path)!r}: {error.strerror}") from error
 
     def forget(self) -> None:
         """Remove the file: nothing is left to be taken from it."""
-        self.path.unlink(missing_ok=True)
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
 
 
 K = TypeVar("K")
@@ -229,20 +220,12 @@ class Once(Generic[K, V]):
 
     def get(self, key: K, work: Callable[[], V]) -> V:
         """Return the value of `key`, by `work` where nobody has asked for it yet."""
-        return self.get_all([key], lambda _: [work()])[0]
-
-    def get_all(
-        self, keys: Iterable[K], work: Callable[[Sequence[K]], Sequence[V]]
-    ) -> tuple[V, ...]:
-        """Return the values of `keys`, by `work` for those that nobody has asked for yet."""
-        wanted = tuple(keys)
+        mine = Future[V]()
         with self._lock:
-            mine = [key for key in dict.fromkeys(wanted) if key not in self._known]
-            self._known |= {key: Future() for key in mine}
-        try:
-            for key, value in zip(mine, work(mine) if mine else (), strict=True):
-                self._known[key].set_result(value)
-        except BaseException as error:  # whoever waits gets it, we too
-            for key in mine:
-                self._known[key].set_exception(error)
-        return tuple(self._known[key].result() for key in wanted)
+            future = self._known.setdefault(key, mine)
+        if future is mine:
+            try:
+                mine.set_result(work())
+            except BaseException as error:  # whoever waits gets it, we too
+                mine.set_exception(error)
+        return future.result()

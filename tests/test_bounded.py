@@ -49,7 +49,7 @@ def test_what_is_no_file_is_refused_at_once(
 ) -> None:
     name, read = READERS[reader]
     make(tmp_path / name)
-    with pytest.raises(BrtError, match=r"a pipe|a device|a socket|leads out") as caught:
+    with pytest.raises(BrtError, match=r"no regular file|No such device|leads out") as caught:
         read(tmp_path / name)
     assert "\n" not in str(caught.value)
     assert name in str(caught.value)
@@ -113,5 +113,5 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
     assert bounded_text(path) == "1\n2\n3\n"
     with pytest.raises(OSError, match="more than 0 MB"):
         read_bounded(path, 6)
-    with pytest.raises(IsADirectoryError, match="it is a folder"):
+    with pytest.raises(IsADirectoryError, match="Is a directory"):
         read_bounded(tmp_path)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
+from pytest_brt.errors import StoreProblem
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt
 
@@ -61,9 +64,10 @@ def test_threads_do_not_mix_their_lines(tmp_path: Path) -> None:
     assert [again.get(Attempt, str(n)) for n in range(200)] == [attempt(n) for n in range(200)]
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_loses_nothing_of_this_run(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("", encoding="utf-8")
     journal = Journal(blocked / "journal.jsonl", "s")
-    journal.put(attempt(1), "a")
-    assert journal.get(Attempt, "a") is None
+    with pytest.raises(StoreProblem, match="cannot write"):
+        journal.put(attempt(1), "a")
+    assert journal.get(Attempt, "a") == attempt(1)

@@ -132,7 +132,7 @@ def run(copy: Path, *command: str) -> str:
 
 
 def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> None:
-    put(copy / "types/candidate.py", "    NO_RAISE = ", ROW)
+    put(copy / "types/test.py", "    NO_RAISE = ", ROW)
     put(copy / "render/words.py", '    OracleKind.NO_RAISE: "",\n', WORDS)
     oracles = copy / "oracle"
     (oracles / "result_type.py").write_text(RULE, "utf-8")

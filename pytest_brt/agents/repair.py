@@ -25,6 +25,8 @@ from pytest_brt.types import FileChange, FixSource, JudgedTest, TestRun, Verdict
 _VARIANT, _EDIT, _METHOD, _AROUND = 400, 900, 4_000, 200
 #: Variants that are asked for when a fix fails (paper 004, III-D3).
 _VARIANTS = 30
+#: Seconds that the whole suite may take.
+_SUITE = 120.0
 
 
 # -- tests --
@@ -43,7 +45,8 @@ def extract_tests(env: RepairWork) -> str:
 def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     """Run the "failing" tests, or "all" tests of the project, on the code as it is."""
     if "all" in which.lower():
-        return _ran(env.run_suite())
+        suite = [Test(id=path, path=path) for path in env.guard.files.texts]
+        return _ran(env.engine.run(suite, seconds=_SUITE))
     tests = [Test.of(judged.test) for judged in env.failing]
     return _ran(env.engine.run(tests) if tests else ())
 
@@ -58,7 +61,8 @@ def _ran(runs: Sequence[TestRun]) -> Observation:
 
 def run_fault_localization(env: RepairWork) -> str:
     """Say which functions and lines are most suspicious."""
-    return "\n".join([render("places", env=env), *env.suspect_lines()])
+    lines = "Lines by Ochiai's score, of what failing and passing tests run:"
+    return "\n".join([render("places", env=env), lines, *env.suspect_lines])
 
 
 # -- fixes that are tried and taken back --

@@ -5,14 +5,19 @@ A fix runs on a private copy of the changed tree: the failing tests, then existi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from math import sqrt
 
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.codec import content_id
+from pytest_brt.guard import Guard, Touched, touched_by
+from pytest_brt.localise.suspects import files_of
 from pytest_brt.patches import canonical_diff
+from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
@@ -21,7 +26,6 @@ from pytest_brt.types import (
     FileChange,
     FixSource,
     FoundFix,
-    Guarded,
     JudgedTest,
     Patch,
     Place,
@@ -31,10 +35,11 @@ from pytest_brt.types import (
 
 #: Changes that belong together.
 Changes = tuple[FileChange, ...]
-#: What existing tests say of changes; None where none are to be run.
-Check = Callable[[Changes], Guarded | None]
-#: Seconds that a test may take: a fix that does not end is none.
-_SECONDS = 20.0
+#: Seconds that a test may take: a fix that does not end is none; and that watching lines may.
+_SECONDS, _WATCHING = 20.0, 30.0
+#: Files of existing tests that are watched beside the failing ones, places near which they are
+#: looked for, and lines that are told.
+_NEARBY, _FIRST, _LINES = 8, 6, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,16 +66,14 @@ class RepairWork(Workspace):
     engine: Runner
     #: Tests that fail because of the bug, the most trusted first.
     failing: tuple[JudgedTest, ...]
-    check: Check
+    #: Finds the existing tests that fixes break, and whether that is wanted.
+    guard: Guard
+    is_guarded: bool
     #: Fixes that are tried at a time.
     jobs: int = 2
     places: tuple[Place, ...]
     #: Whether the user said where the bug is.
     is_place_given: bool = False
-    #: Returns lines by Ochiai's score, the most suspicious first, each in words.
-    suspect_lines: Callable[[], Sequence[str]] = tuple
-    #: Runs the project's own tests on the code as it is.
-    run_suite: Callable[[], Sequence[TestRun]] = tuple
     #: The failing test that the agent is given as a file, None without one.
     given: JudgedTest | None = None
     #: Whether the first fix that stands ends the dialogue.
@@ -86,6 +89,30 @@ class RepairWork(Workspace):
         given = self.given.test.path if self.given else ""
         changed = sorted(self.changed.items())
         return tuple(FileChange(path=p, content=new) for p, new in changed if p != given)
+
+    @cached_property
+    def suspect_lines(self) -> list[str]:
+        """The lines that failing tests run, by Ochiai's score (Abreu et al. 2006)."""
+        near = Touched(files=files_of(self.places[:_FIRST]))
+        nearest = self.guard.files.nearest([near])[:_NEARBY]
+        own = [Test.of(judged.test) for judged in self.failing]
+        failed = self._count(own, Verdict.FAIL)
+        passed = self._count([Test(id=path, path=path) for path in nearest], Verdict.PASS)
+        scores = {
+            line: count / sqrt(len(own) * (count + passed[line])) for line, count in failed.items()
+        }
+        best = sorted(scores, key=lambda line: (-scores[line], line))[:_LINES]
+        return [f"- {path}:{line} {scores[path, line]:.2f}" for path, line in best]
+
+    def _count(self, tests: Sequence[Test], verdict: Verdict) -> Counter[tuple[str, int]]:
+        """Count the tests with a verdict that run each line of the product."""
+        files = [path for path in sorted(self.index.layout.files) if not is_test_path(path)]
+        counts: Counter[tuple[str, int]] = Counter()
+        for run in self.engine.run(tests, watch=tuple(files), seconds=_WATCHING):
+            for path, mask in run.ran if run.verdict is verdict else ():
+                bits = int(mask, 16)
+                counts.update((path, n) for n in range(bits.bit_length()) if bits >> n & 1)
+        return counts
 
     def try_fixes(
         self, fixes: Iterable[Changes], source: FixSource = FixSource.AGENT
@@ -109,7 +136,9 @@ class RepairWork(Workspace):
         # One of several that a model wrote may well demand something wrong.
         trusted = [one for one in self.failing if one.test.origin.author is Author.PERSON]
         passes = all(one.test.id in green for one in (*self.failing[:1], *trusted))
-        guarded = self.check(changes) if passes else None
+        guarded = None
+        if passes and self.is_guarded:
+            guarded = self.guard.check(changes, touched_by(changes, self.root))
         text = canonical_diff(changes, self.root)
         named = content_id(text)
         fix = FoundFix(

@@ -34,8 +34,7 @@ def set_up(parser: argparse.ArgumentParser, _: str) -> None:
 
 def _review(arguments: argparse.Namespace) -> None:
     folder, last = find_last_run(arguments.root)
-    sure, possible = bug_tests(last.tests)
-    tests = {f"T{number}": test for number, test in enumerate((*sure, *possible), 1)}
+    tests = {f"T{number}": test for number, test in enumerate(bug_tests(last.tests), 1)}
     if not tests:
         raise UsageProblem("the last run found no bug test: there is nothing to review")
     values = {f"V{number}": value for number, value in enumerate(_values(last), 1)}
@@ -65,8 +64,7 @@ def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
     for telling in last.tellings:
         statements = (*telling.setup, telling.expression)
         for given in telling.gives if telling.test in tests else ():
-            gives = {(given.text, given.raised): given.patches}
-            words = call_words(telling.setup, telling.expression, gives)
+            words = call_words(telling.setup, telling.expression, [given])
             yield words, stating(tests[telling.test], statements, given)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from pytest_brt.errors import StoreProblem
 from pytest_brt.guard.changes import Touched
 from pytest_brt.guard.suite import TestFiles
 from pytest_brt.render.words import count, listed
@@ -95,8 +97,8 @@ class Guard:
         #: What files do on the unpatched tree, by what is watched.
         self._known: Once[tuple[str, ...], tuple[TestRun, ...]] = Once()
         self._choices: Once[tuple[Touched, ...], Selection] = Once()
-        #: Whether tests pass on the unpatched tree in another order.
-        self._again: Once[str, bool] = Once()
+        #: What tests do on the unpatched tree in another order.
+        self._again: Once[tuple[str, ...], _Results] = Once()
 
     @cached_property
     def files(self) -> TestFiles:
@@ -135,7 +137,8 @@ class Guard:
             chosen = self._choose(pool, tuple(sorted(changed)))
         if kept:
             kept.forget()
-            kept.put(chosen, *names)
+            with suppress(StoreProblem):  # it is chosen anew the next time
+                kept.put(chosen, *names)
         return chosen
 
     def _choose(self, pool: Sequence[Touched], watch: tuple[str, ...]) -> Selection:
@@ -224,13 +227,8 @@ class Guard:
             if not _fails(again.get(name)):
                 again |= self._run_again(changes, [name])
         still = [name for name in failed if _fails(again.get(name))]
-
-        def passing(names: Sequence[str]) -> list[bool]:
-            before = self._run_again((), names)
-            return [name in before and before[name].verdict is Verdict.PASS for name in names]
-
-        passes = self._again.get_all(still, passing)
-        return [name for name, passed in zip(still, passes, strict=True) if passed]
+        before = self._again.get(tuple(still), lambda: self._run_again((), still))
+        return [n for n in still if n in before and before[n].verdict is Verdict.PASS]
 
     def _run_again(
         self, changes: tuple[FileChange, ...], names: Sequence[str]

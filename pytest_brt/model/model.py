@@ -55,9 +55,9 @@ class Model:
         except ModelProblem as problem:
             if self.server is not None:
                 self.usage.fail(str(problem))
-            if isinstance(problem, Overflowed) or not any(map(self.replies.known.get, keys)):
+            if isinstance(problem, Overflowed) or not any(map(self.replies.find, keys)):
                 raise
-        return [reply for key in keys if (reply := self.replies.known.get(key))]
+        return [reply for key in keys if (reply := self.replies.find(key))]
 
     def text(self, request: Request) -> str:
         """Return the text of one reply; raises as `complete` does."""
@@ -79,7 +79,7 @@ class Model:
 
     def _ask(self, request: Request, keys: Sequence[str]) -> None:
         """Ask for the replies that are not known."""
-        missing = [number for number, key in enumerate(keys) if key not in self.replies.known]
+        missing = [number for number, key in enumerate(keys) if not self.replies.find(key)]
         if not missing:
             return
         if self.usage.is_over:
@@ -87,7 +87,7 @@ class Model:
         for replies, cost in self._opened().ask(request, tuple(missing), self.usage.deadline):
             self.usage.add(cost)
             for reply in replies:
-                self.replies.put(keys[missing.pop(0)], self.name, request, reply)
+                self.replies.keep(keys[missing.pop(0)], self.name, request, reply)
 
     def close(self) -> None:
         """End the process and every connection; who waits for an answer gets an error."""

@@ -8,7 +8,7 @@ person may say which is right.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_brt.codec import content_id
@@ -19,14 +19,9 @@ from pytest_brt.types import (
     Given,
     JudgedTest,
     OracleKind,
-    Outcome,
     Review,
-    Value,
     Variation,
 )
-
-#: Kinds of tests that only say what is wrong.
-_WEAK = (OracleKind.GONE, OracleKind.NO_RAISE)
 
 
 def call_of(test: CandidateTest) -> Variation | None:
@@ -64,23 +59,6 @@ def _asked(last: ast.stmt, body: list[ast.stmt]) -> str:
             body.pop()
             return f"str({ast.unparse(shown)})"
     return ast.unparse(asked)
-
-
-def values_of(
-    calls: Iterable[Variation], outcomes: Sequence[Outcome], tests: Iterable[JudgedTest]
-) -> Iterator[Value]:
-    """Yield what the calls of tests give that only say what is wrong; `outcomes` are the calls'."""
-    weak = {judged.test.id for judged in tests if judged.test.oracle.kind in _WEAK}
-    for call, outcome in zip(calls, outcomes, strict=False):
-        if call.test in weak and not call.is_varied and outcome != Outcome():
-            yield Value(
-                test=call.test,
-                expression=call.statements[-1],
-                before=call.before.text,
-                raised_before=call.before.raised,
-                text=outcome.text,
-                raised=outcome.raised,
-            )
 
 
 def stating(judged: JudgedTest, statements: Sequence[str], given: Given) -> JudgedTest:

@@ -15,13 +15,23 @@ from pytest_brt.pipeline import Plan
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
-from pytest_brt.rank.variations import find_difference, find_remarks, find_variations
+from pytest_brt.rank.variations import find_difference, find_remarks, find_values, find_variations
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.store import Journal, Once
-from pytest_brt.types import JudgedTest, Patch, PatchResult, Rank, Subject, Telling, Variation, tied
+from pytest_brt.types import (
+    JudgedTest,
+    Patch,
+    PatchResult,
+    Rank,
+    RunRecord,
+    Subject,
+    Telling,
+    Variation,
+    tied,
+)
 
 Tests = tuple[JudgedTest, ...]
 #: Seconds within which a scheduler must answer.
@@ -35,14 +45,12 @@ class Ranking:
         self._plan, self._bench = plan, bench
         #: What the patches change.
         self._pool = tuple(touched_of(plan.patches, Path(bench.engine.subject.root)))
-        seconds, journal = plan.guard, bench.journal
-        self.guard = Guard(
-            bench.engine,
-            self._pool,
-            seconds=EACH if seconds is None else seconds / (len(self._pool) + LOOKING),
-            say=bench.say,
-            kept=journal and Journal(journal.path.with_name("existing.jsonl"), journal.setting),
-        )
+        kept, seconds = None, EACH
+        if bench.cache and bench.journal:
+            kept = Journal(bench.cache / "existing.jsonl", bench.journal.setting)
+        if plan.guard is not None:
+            seconds = plan.guard / (len(self._pool) + LOOKING)
+        self.guard = Guard(bench.engine, self._pool, seconds=seconds, say=bench.say, kept=kept)
         #: By normal form of the patch.
         self._ran: Once[str, PatchResult] = Once()
         #: The calls of bug tests, varied.
@@ -54,9 +62,9 @@ class Ranking:
         tests = find_patch_tests(plan.patches, self.guard.root, plan.ranked)
         if not tests:
             return ()
-        reports = (report for report in plan.issues if report.id == plan.ranked)
-        facts = next(map(bench.facts, reports), None)
-        return judge_patch_tests(tests, self._pool, bench.engine, facts, bench.repeat)
+        facts = [bench.facts(issue) for issue in plan.issues if issue.id == plan.ranked]
+        of_report = facts[0] if facts else None
+        return judge_patch_tests(tests, self._pool, bench.engine, of_report, bench.repeat)
 
     def vary(self, candidates: Tests) -> None:
         """Find what the bug tests call, and variations of that."""
@@ -64,24 +72,29 @@ class Ranking:
 
     def run(self, patch: Patch, tests: Tests) -> PatchResult:
         """Run tests on a patch, and existing ones."""
-        issue, engine = self._plan.ranked, self._bench.engine
+        engine = self._bench.engine
         guard = None if self._plan.guard == 0 else self.guard
-        work = partial(evaluate, patch, issue, tests, calls=self.calls)
+        work = partial(evaluate, patch, tests, calls=self.calls)
         if self._plan.elsewhere is None:
             return work(engine, guard=guard, share=self._ran.get)
         touched = next(touched_of([patch], self.guard.root), None)
         chosen = guard.choose(touched) if guard and touched else None
         return self._plan.elsewhere(work, chosen, engine.subject)
 
-    def rank(
-        self, results: Sequence[PatchResult], tests: Tests, *, is_whole: bool
-    ) -> tuple[Rank, ...]:
-        """Return the ranks of patches; where some were not run, none of them leads."""
-        return rank_patches(results, tests, self.calls, is_whole=is_whole)
+    def rank(self, record: RunRecord, results: Sequence[PatchResult], tests: Tests) -> RunRecord:
+        """Return a record with the ranks of patches, and what calls of bug tests tell of them."""
+        ranks = rank_patches(results, tests, self.calls)
+        return replace(
+            record,
+            ranks=ranks,
+            values=find_values(ranks, self.calls, tests),
+            tellings=() if record.not_run else self._tell_apart(ranks),
+            tried=len(self.calls),
+        )
 
-    def tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
+    def _tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
         """Return the smallest call on which leading patches differ, nothing where there is none."""
-        doubt = ranks[0].doubt if ranks else None
+        doubt = ranks[0].doubt
         # One that does as the unpatched code is held against all that come near it.
         is_held = doubt is not None and doubt.code == "as-unpatched"
         tried = [r for r in (comparable(ranks) if is_held else tied(ranks)) if r.result.outcomes]
@@ -90,25 +103,17 @@ class Ranking:
 
 
 def rank_patches(
-    results: Sequence[PatchResult],
-    tests: Tests,
-    calls: Sequence[Variation],
-    *,
-    is_whole: bool,
+    results: Sequence[PatchResult], tests: Tests, calls: Sequence[Variation]
 ) -> tuple[Rank, ...]:
-    """Return the ranks of patches; where some were not run, none of them leads.
-
-    `calls` are those of the bug tests, varied.
-    """
-    notes = find_remarks(comparable(rank(results, tests)), calls)
-    noted = [
-        replace(one, remarks=(*one.remarks, notes[one.patch.name]))
-        if one.patch.name in notes
+    """Return the ranks of patches, with what `calls` show, those of the bug tests, varied."""
+    remarks = find_remarks(comparable(rank(results, tests)), calls)
+    remarked = [
+        replace(one, remarks=(*one.remarks, remarks[one.patch.name]))
+        if one.patch.name in remarks
         else one
         for one in results
     ]
-    ranks = rank(noted, tests)
-    return ranks if is_whole else tuple(replace(r, standing=None, doubt=None) for r in ranks)
+    return rank(remarked, tests)
 
 
 def comparable(ranks: Sequence[Rank]) -> tuple[Rank, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, UsageProblem
+from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, StoreProblem, UsageProblem
 from pytest_brt.pipeline import Job, Plan
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
@@ -26,7 +27,6 @@ from pytest_brt.types import (
     NotRun,
     PatchResult,
     Place,
-    Rank,
     Review,
     RunRecord,
     distinct,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # what patches need is a quarter of the package: a run withou
 Tests = tuple[JudgedTest, ...]
 #: Wall-clock seconds for finding the commit that fixed a bug.
 _SEARCH_SECONDS = 60.0
+_INTERRUPTED = Note(code="interrupted", text="Partial results (interrupted)")
 
 
 class Run:
@@ -54,8 +55,8 @@ class Run:
         self._over: Future[None] = Future()
         #: Whether it was stopped before its end.
         self._is_stopped = False
-        #: What attempts have found that did not end.
-        self._so_far: dict[Job, Attempt] = {}
+        #: What attempts have found, also those that go on.
+        self._found: dict[Job, Attempt] = {}
         #: The tests that were given, and those that patches bring.
         self._given: Tests = ()
         self._brought: Tests = ()
@@ -89,7 +90,7 @@ class Run:
         if plan.given is not None and jobs:
             self._given = plan.given()
         if needed:
-            self._ranking = self._open_ranking(patches)
+            self._open_ranking(is_brought=bool(patches))
             self._each(self._run_patch, patches)
         if fixes:
             self._repair(fixes)
@@ -99,8 +100,7 @@ class Run:
         """Do jobs in their order, as many at a time as there are threads for."""
         # A new one: another thread may be looking at those that there are.
         self.futures = self.futures | {job: Future() for job in jobs if job not in self.futures}
-        # Its iterator gives each job to one thread.
-        left = iter([job for job in dict.fromkeys(jobs) if not self.futures[job].done()])
+        left = iter(jobs)  # it gives each job to one thread
 
         def take() -> None:
             for job in left:
@@ -111,8 +111,7 @@ class Run:
                 except BaseException as error:  # whoever waits for it gets it
                     self.futures[job].set_exception(error)
 
-        number = min(self.plan.jobs, len(jobs))
-        threads = [Thread(target=take, daemon=True) for _ in range(number)]
+        threads = [Thread(target=take, daemon=True) for _ in range(min(self.plan.jobs, len(jobs)))]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -138,13 +137,18 @@ class Run:
 
         Models are paid for this attempt alone, and asked in time.
         """
-        started, shared = time.perf_counter(), self.bench
-        issue, strategy = self._issue(job.issue), self.plan.strategies[job.strategy]
+        shared, reviews = self.bench, self.plan.reviews
+        strategy = self.plan.strategies[job.strategy]
         usage = shared.model.usage.part(shared.deadline)
 
         def found(attempt: Attempt, *notes: Note) -> None:
-            seconds, every = time.perf_counter() - started, (*attempt.notes, *notes)
-            self._so_far[job] = replace(attempt, seconds=seconds, cost=usage.cost, notes=every)
+            tests = (with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in attempt.tests)
+            self._found[job] = replace(
+                attempt,
+                tests=tuple(tests),
+                notes=(*attempt.notes, *notes),
+                cost=usage.cost,
+            )
 
         bench = replace(
             shared,
@@ -154,7 +158,7 @@ class Run:
             found=found,
         )
         try:
-            attempt = strategy.attempt(issue, job.index, bench)
+            attempt = strategy.attempt(self._issue(job.issue), job.index, bench)
             if attempt.settled and not job.index and not _candidates(attempt.tests):
                 attempt = replace(attempt, fix=_find_fix(attempt.settled[0], bench))
             found(attempt)
@@ -162,23 +166,21 @@ class Run:
             nothing = Attempt(issue=job.issue, strategy=job.strategy, index=job.index, tests=())
             found(nothing, Note(code="model-failed", text=str(over)))
         except ModelProblem as problem:
-            if partly := self._so_far.get(job):
-                found(partly, Note(code="without-model", text=f"without the model: {problem}"))
+            if job in self._found:
+                text = f"without the model: {problem}"
+                found(self._found[job], Note(code="without-model", text=text))
             raise
-        made, reviews = self._so_far[job], self.plan.reviews
-        tests = (with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in made.tests)
-        return replace(made, tests=tuple(tests))
+        return self._found[job]
 
-    def _open_ranking(self, patches: Sequence[Job]) -> Ranking:
-        """Return what runs patches, with the tests that they bring, and calls to tell them by."""
+    def _open_ranking(self, *, is_brought: bool) -> None:
+        """Open what runs patches, with the tests that they bring, and calls to tell them by."""
         from pytest_brt.pipeline.ranking import Ranking
 
-        ranking = Ranking(self.plan, self.bench)
-        if patches:
+        self._ranking = ranking = Ranking(self.plan, self.bench)
+        if is_brought:
             self._brought = ranking.judge_brought()
-        candidates = _candidates(self.tests(self.plan.ranked))
-        self._tell("no call of a bug test was varied", partial(ranking.vary, candidates))
-        return ranking
+        tests = _candidates(self.tests(self.plan.ranked))
+        self._tell("no call of a bug test was varied", partial(ranking.vary, tests))
 
     def _run_patch(self, job: Job) -> PatchResult:
         """Run the tests of a report on a patch, and existing ones.
@@ -194,7 +196,8 @@ class Run:
         if result is None:
             result = self._ranking.run(job.patch, tests)
             if journal and not self._is_stopped:
-                journal.put(result, *names)
+                with suppress(StoreProblem):  # the next run does it again
+                    journal.put(result, *names)
         return result
 
     def _repair(self, fixes: Sequence[Job]) -> None:
@@ -204,17 +207,16 @@ class Run:
 
         assert self._ranking is not None, "it was opened"
         plan, issue = self.plan, self._issue(self.plan.ranked)
-        tests = dict.fromkeys((*self._given, *self.tests(issue.id)))
-        failing = [one for one in _candidates(tests) if one not in self._brought]
+        failing = [t for t in _candidates(self.tests(issue.id)) if t not in self._brought]
         with self._open_index() as index:
-            places = given_places(plan.places, index) if plan.places else ()
+            places = given_places(plan.places, index) or self._likely_places(issue, index)
             repairing = Repairing(
                 plan=plan,
                 issue=issue,
                 bench=self.bench,
                 guard=self._ranking.guard,
                 index=index,
-                places=places or self._likely_places(issue, index),
+                places=places,
                 failing=tuple(sorted(failing, key=lambda t: -t.judgement.confidence)),
             )
             self._each(repairing.repair, fixes)
@@ -223,10 +225,10 @@ class Run:
 
     def _localise(self) -> None:
         """Look where bugs of reports may be, for those who want to know or got no test."""
+        asked = {job.issue for job in self.futures}
         for issue in self.plan.issues:
-            is_asked = any(job.issue == issue.id for job in self.futures)
             has_test = any(_candidates(self.tests(issue.id)))
-            if is_asked and (self.plan.wants_places or not has_test):
+            if issue.id in asked and (self.plan.wants_places or not has_test):
                 self.bench.say(f"{issue.source}: looking for the likeliest places")
                 with self._open_index() as index:
                     places = self._likely_places(issue, index)
@@ -253,52 +255,44 @@ class Run:
 
     def tests(self, issue: str) -> Tests:
         """Return the tests of a report, given ones, and those of its patches."""
-        made = without_repeats(self._results(self.plan.attempts(issue)))
-        tests = (judged for attempt in made for judged in attempt.tests)
-        return (*tests, *self._given, *(self._brought if issue == self.plan.ranked else ()))
+        made = (judged for attempt in self._attempts(issue) for judged in attempt.tests)
+        return (*made, *self._given, *(self._brought if issue == self.plan.ranked else ()))
+
+    def _attempts(self, issue: str) -> tuple[Attempt, ...]:
+        """Return the attempts at a report; of one that did not end, what it had found by then."""
+        attempts = []
+        for job in self.plan.attempts(issue):
+            if attempt := self._found.get(job):
+                is_partial = self._is_stopped and not self._results([job])
+                notes = (_INTERRUPTED,) if is_partial else ()
+                attempts.append(replace(attempt, notes=(*attempt.notes, *notes)))
+        return without_repeats(attempts)
+
+    def _results(self, jobs: Iterable[Job]) -> list[Any]:
+        """Return the results of those jobs that came to an end, and did not break."""
+        futures = [self.futures[job] for job in jobs]
+        return [one.result() for one in futures if one.done() and one.exception() is None]
 
     def record(self) -> RunRecord:
-        """Return all that is known by now: of what did not end, what it had found until then."""
-        plan, ranking = self.plan, self._ranking
-        attempts = [job for issue in plan.issues for job in plan.attempts(issue.id)]
+        """Return all that is known by now."""
+        plan, rows = self.plan, [job for job in self.futures if job.patch]
         # First of all: a patch that ends meanwhile must not be missing in the ranks unsaid.
-        every = dict.fromkeys((*plan.rows(plan.patches), *self.futures))
-        rows = [job for job in every if job.patch and job in self.futures]
         results = self._results(rows)
         names = {result.patch.name for result in results}
         missing = tuple(job.name for job in rows if job.name not in names)
-        ranks: tuple[Rank, ...] = ()
-        if ranking and results:
-            ranks = ranking.rank(results, self.tests(plan.ranked), is_whole=not missing)
-        return RunRecord(
+        record = RunRecord(
             issues=plan.issues,
-            attempts=without_repeats(filter(None, map(self._attempt_so_far, attempts))),
+            attempts=tuple(one for issue in plan.issues for one in self._attempts(issue.id)),
             given=self._given,
             brought=self._brought,
-            ranks=ranks,
-            tellings=ranking.tell_apart(ranks) if ranking and not missing else (),
-            tried=len(ranking.calls) if ranking else 0,
-            sandbox=self.bench.engine.sandbox.isolation,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
             localised=tuple(self._places),
             ranked=plan.ranked,
             not_run=NotRun(patches=missing, of=len(rows)) if missing else None,
         )
-
-    def _results(self, jobs: Iterable[Job]) -> list[Any]:
-        """Return the results of those jobs that came to an end, and did not break."""
-        futures = [self.futures[job] for job in jobs if job in self.futures]
-        return [one.result() for one in futures if one.done() and one.exception() is None]
-
-    def _attempt_so_far(self, job: Job) -> Attempt | None:
-        """Return an attempt, or what it had found where it did not end; None for nothing."""
-        for attempt in self._results([job]):
-            return attempt  # type: ignore[no-any-return]  # by its job
-        partly = self._so_far.get(job)
-        if partly is None or not self._is_stopped:
-            return partly
-        note = Note(code="interrupted", text="Partial results (interrupted)")
-        return replace(partly, notes=(*partly.notes, note))
+        if self._ranking and results:
+            return self._ranking.rank(record, results, self.tests(plan.ranked))
+        return record
 
 
 def _candidates(tests: Iterable[JudgedTest]) -> Tests:

@@ -173,7 +173,8 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
     """
     for issue in record.issues:
         attempts = (attempt for attempt in record.attempts if attempt.issue == issue.id)
-        sure, possible = bug_tests(t for a in attempts for t in a.tests if t.test.source)
+        found = bug_tests(t for a in attempts for t in a.tests if t.test.source)
+        sure = [judged for judged in found if judged.judgement.counts]
         if sure:
             placed = _place(sure[:KEEP], issue, options, bench)
             edit = placed.edit
@@ -181,9 +182,9 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
                 write_bytes(Path(bench.engine.subject.root, edit.path), edit.after)
             yield f"{'already there' if edit.before == edit.after else 'written'}: {edit.path}"
             yield from filter(None, [placed.elsewhere])
-        elif possible:
+        elif found:
             yield (
-                f"not written: {possible[0].test.name} is less certain ('pytest-brt review' accepts"
+                f"not written: {found[0].test.name} is less certain ('pytest-brt review' accepts"
                 " it, and the same command then writes it)"
             )
         else:

@@ -84,18 +84,20 @@ def outcome_of(
     `tests` are those by which a patch is ranked.
     """
     if isinstance(result, Attempt):
-        sure, possible = bug_tests(result.tests)
-        if any(test.judgement.reproduces for test in sure):
+        found = bug_tests(result.tests)
+        if any(test.judgement.reproduces for test in found):
             return "reproduced", True
-        return "possibly-reproduced" if sure or possible else "not-reproduced", bool(sure)
+        is_sure = any(test.judgement.counts for test in found)
+        return "possibly-reproduced" if found else "not-reproduced", is_sure
     if isinstance(result, Repair):
         is_good = any(not fix.broken for fix in result.fixes)
         return "patched" if is_good else "without-a-patch", is_good
     if result.refused or not (result.verdicts or result.passes_own):
         return "not-applied" if result.refused else "not-tried", False
     # Where some tests are sure, only those count.
-    sure, possible = bug_tests(tests)
-    verdicts = {result.verdicts.get(judged.test.id) for judged in sure or possible}
+    found = bug_tests(tests)
+    sure = [test for test in found if test.judgement.counts]
+    verdicts = {result.verdicts.get(judged.test.id) for judged in sure or found}
     passes = not result.regressions and verdicts <= {Verdict.PASS, None}
     return "passing" if passes else "failing", passes
 

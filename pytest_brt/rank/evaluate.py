@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,7 +10,6 @@ from pathlib import Path
 
 from pytest_brt.errors import PatchProblem, SandboxProblem
 from pytest_brt.guard import Guard, Touched, touched_by
-from pytest_brt.oracle.asked_call import values_of
 from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.patches import apply_patch
 from pytest_brt.pysource.normal_form import patch_key
@@ -42,7 +40,6 @@ Sharing = Callable[[str, Callable[[], PatchResult]], PatchResult]
 
 def evaluate(
     patch: Patch,
-    issue: str,
     tests: tuple[JudgedTest, ...],
     runner: Runner,
     *,
@@ -56,14 +53,13 @@ def evaluate(
     `guard` chooses run in the same process; then, if a bug test passes, the `calls`. `share` may
     give what the tests did on an equal patch instead of running them again.
     """
-    started = time.perf_counter()
     root = Path(runner.subject.root)
     try:
         applied = apply_patch(patch, root)
         touched = touched_by(applied.changes, root)
     except PatchProblem as problem:
         refused = Note(code=problem.code, text=str(problem))
-        return PatchResult(patch=patch, issue=issue, refused=refused)
+        return PatchResult(patch=patch, refused=refused)
     bug_tests = tuple(judged for judged in tests if judged.judgement.candidate)
     work = partial(_run, patch, applied.changes, touched, bug_tests, calls, runner, guard)
     normal = patch_key(applied.changes, root)
@@ -76,13 +72,10 @@ def evaluate(
     return replace(
         ran,
         patch=patch,
-        issue=issue,
         cells=tuple(cell for cell in ran.cells if cell not in own),
         own_cells=tuple(own),
         remarks=(*remarks_on(applied.changes, root, tests), *effects),
-        seconds=time.perf_counter() - started,
         normal=normal,
-        size=touched.size,
     )
 
 
@@ -108,8 +101,7 @@ def _run(
     if any(cell.verdict is Verdict.PASS for cell in cells):
         with suppress(SandboxProblem):  # what its tests did is known without
             outcomes = run_calls(calls, changes, runner)
-    values = tuple(values_of(calls, outcomes, bug_tests))
-    return PatchResult(patch=patch, cells=cells, outcomes=outcomes, values=values, guarded=guarded)
+    return PatchResult(patch=patch, cells=cells, outcomes=outcomes, guarded=guarded)
 
 
 def _effects(result: PatchResult, tests: Sequence[JudgedTest]) -> Iterator[Note]:

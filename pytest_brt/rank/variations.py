@@ -27,6 +27,7 @@ from pytest_brt.types import (
     Given,
     JudgedTest,
     Note,
+    OracleKind,
     Outcome,
     Rank,
     Telling,
@@ -40,6 +41,8 @@ _LITERAL = ast.Constant | ast.List | ast.Tuple | ast.Set
 _LONGEST = 500
 #: What a line of code has that raises on purpose, which may be right.
 _MEANT = re.compile(r"\b(?:raise|assert)\b")
+#: Kinds of tests that only say what is wrong.
+_WEAK = (OracleKind.GONE, OracleKind.NO_RAISE)
 _AS_UNPATCHED = Note(
     code="as-unpatched",
     text="on all variations of the bug tests' calls it gives what the unpatched code gives",
@@ -175,19 +178,37 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
 def find_difference(ranks: Sequence[Rank], calls: Sequence[Variation]) -> Telling | None:
     """Return the smallest call that gives different results on patches, None for none."""
     for call, given in _rows(ranks, calls):
-        groups: dict[Outcome, list[str]] = {}
-        for name, outcome in given.items():
-            groups.setdefault(replace(outcome, message=""), []).append(name)
-        if len(groups) > 1 and Outcome() not in groups:
-            *setup, expression = call.statements
-            gives = [
-                Given(patches=tuple(names), text=outcome.text, raised=outcome.raised)
-                for outcome, names in groups.items()
-            ]
-            return Telling(
-                test=call.test, setup=tuple(setup), expression=expression, gives=tuple(gives)
-            )
+        telling = _telling(call, given.items())
+        if len(telling.gives) > 1 and Outcome() not in given.values():
+            return telling
     return None
+
+
+def find_values(
+    ranks: Sequence[Rank], calls: Sequence[Variation], tests: Iterable[JudgedTest]
+) -> tuple[Telling, ...]:
+    """Return what the calls of tests give that only say what is wrong; it decides nothing."""
+    weak = {judged.test.id for judged in tests if judged.test.oracle.kind in _WEAK}
+    tried = [one for one in ranks if one.result.outcomes]
+    values = []
+    for call, given in _rows(tried, calls):
+        known = [(name, outcome) for name, outcome in given.items() if outcome != Outcome()]
+        if known and call.test in weak and not call.is_varied:
+            values.append(_telling(call, [("no patch", call.before), *known]))
+    return tuple(values)
+
+
+def _telling(call: Variation, given: Iterable[tuple[str, Outcome]]) -> Telling:
+    """Return what a call gives, with the names together that give the same."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, outcome in given:
+        names.setdefault((outcome.text, outcome.raised), []).append(name)
+    *setup, expression = call.statements
+    gives = [
+        Given(patches=tuple(some), text=text, raised=raised)
+        for (text, raised), some in names.items()
+    ]
+    return Telling(test=call.test, setup=tuple(setup), expression=expression, gives=tuple(gives))
 
 
 def _rows(

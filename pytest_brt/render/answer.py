@@ -24,7 +24,6 @@ from pytest_brt.types import (
     RunRecord,
     Standing,
     Status,
-    Telling,
     Verdict,
     tied,
 )
@@ -74,12 +73,10 @@ _NAMED = 4
 # -- reports ----------------------------------------------------------------------------------
 
 
-def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
-    """Return the bug tests that count, and the others, which are less certain; best first."""
+def bug_tests(tests: Iterable[JudgedTest]) -> list[JudgedTest]:
+    """Return the bug tests, the likeliest first: those that count come before all others."""
     candidates = (test for test in tests if test.judgement.candidate)
-    failing = sorted(candidates, key=lambda judged: -judged.judgement.confidence)
-    sure = tuple(test for test in failing if test.judgement.counts)
-    return sure, tuple(failing[len(sure) :])
+    return sorted(candidates, key=lambda judged: -judged.judgement.confidence)
 
 
 def answer_issue(attempts: Sequence[Attempt]) -> Answer:
@@ -87,14 +84,14 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
 
     As in "Reproduced: test_a fails, probably because of this bug (85% sure)."
     """
-    sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
-    for test in sure:
+    found = bug_tests(test for attempt in attempts for test in attempt.tests)
+    for test in found:
         if test.judgement.reproduces:
             probably = "" if test.judgement.confidence == 1 else ", probably"
             fails = f"{test.test.name} fails{probably} because of this bug ({how_sure(test)})"
             return Answer(status=Status.REPRODUCED, text=f"Reproduced: {fails}.")
-    if sure or possible:
-        return _possible((*sure, *possible))
+    if found:
+        return _possible(found)
     for attempt in attempts:
         if attempt.settled:
             return _not_here(attempt)
@@ -104,8 +101,8 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
 
 
 def _possible(tests: Sequence[JudgedTest]) -> Answer:
-    best, (kind, *others) = tests[0], [test.test.oracle.kind for test in tests]
-    is_told = kind is not OracleKind.GONE or OracleKind.EQUALS in others
+    best, kinds = tests[0], [judged.test.oracle.kind for judged in tests]
+    is_told = kinds[0] is not OracleKind.GONE or OracleKind.EQUALS in kinds
     hint = _ACCEPT if is_told else _SAY_WHAT_IS_RIGHT
     return Answer(
         status=Status.POSSIBLE,
@@ -163,26 +160,31 @@ def answer_ranking(record: RunRecord) -> Answer:
     What else belongs to it are calls on which patches differ, existing tests that assert the bug,
     and whose tests came with patches.
     """
+    answer = _placed(record.ranks)
     if record.not_run is not None:
         missing = f"{len(record.not_run.patches)} of {record.not_run.of} patches"
         text = f"No answer yet: {missing} did not run."
         answer = Answer(status=Status.UNFINISHED, text=text)
-    else:
-        answer = _placed(record.ranks)
-    more = [f"They differ: {telling_words(telling)}." for telling in record.tellings]
-    if answer.status is Status.TIE and record.tried and not more:
-        more.append(f"No difference was found in {count(record.tried, 'call')}.")
-    guards = [rank.result.guarded for rank in record.ranks]
-    bugs = {bug.test: bug for guarded in guards if guarded for bug in guarded.disputed}
-    more += [
-        f"{bug.test} asserts the bug: it contradicts {bug.bug_test} about `{bug.call}`, and "
-        "counts against no patch."
-        for bug in bugs.values()
-    ]
-    brought = [test.test for test in record.brought if test.judgement.candidate]
-    came = _some([f"{test.name} came with {listed(test.origin.patches)}" for test in brought])
-    more += [f"{'; '.join(came)}."] if came else ()
-    return replace(answer, text=" ".join([answer.text, *more]))
+    return replace(answer, text=" ".join([answer.text, *_more(record, answer.status)]))
+
+
+def _more(record: RunRecord, status: Status) -> Iterator[str]:
+    """Yield what else there is to say of a ranking, a sentence each."""
+    for telling in record.tellings:
+        differ = call_words(telling.setup, telling.expression, telling.gives)
+        yield f"They differ: {differ}."
+    if status is Status.TIE and record.tried and not record.tellings:
+        yield f"No difference was found in {count(record.tried, 'call')}."
+    guards = [rank.result.guarded for rank in record.ranks if rank.result.guarded]
+    for bug in {bug.test: bug for guarded in guards for bug in guarded.disputed}.values():
+        yield (
+            f"{bug.test} asserts the bug: it contradicts {bug.bug_test} about `{bug.call}`, and "
+            "counts against no patch."
+        )
+    brought = [judged.test for judged in record.brought if judged.judgement.candidate]
+    if brought:
+        came = [f"{test.name} came with {listed(test.origin.patches)}" for test in brought]
+        yield f"{'; '.join(_some(came))}."
 
 
 def _placed(ranks: Sequence[Rank]) -> Answer:
@@ -204,16 +206,13 @@ def _placed(ranks: Sequence[Rank]) -> Answer:
 
 def _tie(level: Sequence[Rank]) -> Answer:
     """Return that several patches share the first place."""
-    is_same = level[0].standing is Standing.TIED
-    like = "pass the same tests" if is_same else "are too close to call"
-    names = tuple(rank.name for rank in level)
-    each = "each" if len(set(map(_does, level))) == 1 else names[0]
-    return Answer(
-        status=Status.TIE,
-        text=f"No patch stands out: {listed(names)} {like}: {each} {_does(level[0])}.",
-        best=names,
-        reason=Note(code="tests" if is_same else "odds", text=like),
-    )
+    code, like = "odds", "are too close to call"
+    if level[0].standing is Standing.TIED:
+        code, like = "tests", "pass the same tests"
+    names, does = tuple(rank.name for rank in level), list(map(_does, level))
+    each = "each" if len({*does}) == 1 else names[0]
+    text = f"No patch stands out: {listed(names)} {like}: {each} {does[0]}."
+    return Answer(status=Status.TIE, text=text, best=names, reason=Note(code=code, text=like))
 
 
 def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
@@ -261,22 +260,11 @@ def _some(names: Sequence[str]) -> Sequence[str]:
     return [*names[:_NAMED], "…"] if len(names) > _NAMED else names
 
 
-def notes_of(ranks: Sequence[Rank]) -> Iterator[str]:
+def notes_of(record: RunRecord) -> Iterator[str]:
     """Yield how the existing tests were chosen, and what expressions of bug tests give."""
-    for guard in [rank.result.guarded for rank in ranks if rank.result.guarded][:1]:
+    guards = [rank.result.guarded for rank in record.ranks if rank.result.guarded]
+    for guard in guards[:1]:
         why = "".join(f" ({note.text})" for note in guard.shortfalls)
         yield f"{guard.ran} of {guard.total} existing tests ran on each patch{why}"
-    values: dict[str, dict[tuple[str, str], list[str]]] = {}
-    for rank in ranks:
-        for value in rank.result.values:
-            unpatched = {(value.before, value.raised_before): ["no patch"]}
-            gives = values.setdefault(value.expression, unpatched)
-            gives.setdefault((value.text, value.raised), []).append(rank.name)
-    for expression, gives in values.items():
-        yield call_words((), expression, gives)
-
-
-def telling_words(telling: Telling) -> str:
-    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)"."""
-    gives = {(given.text, given.raised): given.patches for given in telling.gives}
-    return call_words(telling.setup, telling.expression, gives)
+    for value in record.values:
+        yield call_words((), value.expression, value.gives)

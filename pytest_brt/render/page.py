@@ -9,9 +9,8 @@ import re
 import shlex
 from collections.abc import Callable
 from hashlib import sha256
-from pathlib import Path
 
-from jinja2 import Environment
+from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 from pygments import highlight  # type: ignore[import-untyped]  # comes with pytest, untyped
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
@@ -56,13 +55,15 @@ def markdown(report: Report) -> str:
 
 def _filled(name: str, report: Report, **filters: Callable[..., str]) -> str:
     """Return a template filled in with a report."""
-    is_page = name.endswith(".html.jinja")
     jinja = Environment(
-        autoescape=is_page, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+        loader=PackageLoader("pytest_brt", "render"),
+        autoescape=name.endswith(".html.jinja"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     jinja.filters |= filters
-    text = (Path(__file__).parent / name).read_text("utf-8")
-    return jinja.from_string(text).render(report=report)
+    return jinja.get_template(name).render(report=report)
 
 
 def _sha256(text: str) -> str:
@@ -91,13 +92,13 @@ def coded(text: str) -> Markup:
     >>> coded("`f(1)` < 2")
     Markup('<code>f(1)</code> &lt; 2')
     """
-    parts, at = [], 0
-    for code in _CODE.finditer(text):
-        tag = '<pre tabindex="0">{}</pre>' if code["fence"] else "<code>{}</code>"
-        inner = Markup(tag).format(code["block"] if code["fence"] else code["inline"])
-        parts += [escape(text[at : code.start()]), inner]
-        at = code.end()
-    return Markup().join([*parts, escape(text[at:])])
+    return Markup(_CODE.sub(_tagged, escape(text)))
+
+
+def _tagged(code: re.Match[str]) -> str:
+    if code["fence"]:
+        return f'<pre tabindex="0">{code["block"]}</pre>'
+    return f"<code>{code['inline']}</code>"
 
 
 def highlighted(source: str) -> Markup:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import ClassVar, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from pytest_brt.render.answer import answer_issue, answer_ranking, fix_words, how_sure, notes_of
 from pytest_brt.render.words import run_words
@@ -35,10 +35,9 @@ from pytest_brt.types import (
     Standing,
     Telling,
     TestRun,
-    Value,
     Verdict,
 )
-from pytest_brt.types.value import value
+from pytest_brt.types.note import value
 
 T = TypeVar("T")
 
@@ -60,12 +59,6 @@ class Setting:
     #: SHA-256 of the project's files before the run.
     tree: str
 
-    @property
-    def facts(self) -> str:
-        """All that a person looks for, a few words each."""
-        about = f"pytest-brt {self.version} · Python {self.python} · sandbox {self.sandbox}"
-        return f"{self.ended} · {about} · {self.command}"
-
 
 @value
 class Outcome:
@@ -82,9 +75,6 @@ class Outcome:
 @value
 class TestEntry:
     """A test that was considered."""
-
-    #: pytest must not take this for a test class.
-    __test__: ClassVar[bool] = False
 
     #: Hash of its content.
     id: str
@@ -126,11 +116,6 @@ class TestEntry:
     #: What a person said about it.
     review: Review
 
-    @property
-    def full_name(self) -> str:
-        """Its name, with its file where the project holds that."""
-        return self.name if self.source else f"{self.file}::{self.name}"
-
 
 @value
 class AttemptEntry:
@@ -138,10 +123,6 @@ class AttemptEntry:
 
     #: Its strategy's name.
     strategy: str
-    #: Number of the run within its strategy, from 0.
-    index: int
-    #: Wall-clock.
-    seconds: float
     #: What was spent on a model.
     cost: Cost
     #: What was done in each step of the dialogues with a model.
@@ -220,8 +201,6 @@ class PatchEntry:
     cells: tuple[Outcome, ...]
     #: Null when none were run.
     existing: ExistingTests | None
-    #: What the expressions of bug tests give on it that only say what is wrong.
-    values: tuple[Value, ...]
 
     @property
     def leads(self) -> bool:
@@ -258,6 +237,8 @@ class Ranking:
     patches: tuple[PatchEntry, ...]
     #: Patches that it lacks: it was interrupted, or running them went wrong.
     not_run: NotRun | None
+    #: What the calls of bug tests give that only say what is wrong; it decides nothing.
+    values: tuple[Telling, ...]
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
     #: What there is to say about the existing tests and values, in words.
@@ -436,7 +417,7 @@ def _ranking(record: RunRecord) -> Ranking:
         issue=record.ranked,
         answer=answer_ranking(record),
         patches=tuple(map(patch_entry, record.ranks)),
-        notes=tuple(notes_of(record.ranks)),
+        notes=tuple(notes_of(record)),
     )
 
 

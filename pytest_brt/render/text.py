@@ -35,9 +35,7 @@ def summary(
 
     `is_written` says whether the tests were written into the project; None shows none.
     """
-    for line in _lines(report, is_written):
-        if line.level <= max(verbosity, -1):
-            yield line
+    return (line for line in _lines(report, is_written) if line.level <= max(verbosity, -1))
 
 
 def _lines(report: Report, is_written: bool | None) -> Iterator[Line]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from pytest_brt.shown import on_a_line
-from pytest_brt.types import CauseCode, Cell, OracleKind, TestRun
+from pytest_brt.types import CauseCode, Cell, Given, OracleKind, TestRun
 
 #: What it means that a test of a kind fails; "" when the exception tells.
 FAILURES = {
@@ -46,16 +46,12 @@ def cut(text: str, length: int) -> str:
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-def call_words(
-    setup: Sequence[str], expression: str, gives: Mapping[tuple[str, str], Sequence[str]]
-) -> str:
-    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)".
-
-    `gives` has each value, or "" and the exception, with the names of the patches.
-    """
+def call_words(setup: Sequence[str], expression: str, gives: Iterable[Given]) -> str:
+    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)"."""
     inner = [line for line in setup if not line.startswith(("import ", "from "))]
     parts = [
-        f"{f'raises {raised}' if raised else f'gives `{cut(text, 80)}`'} ({listed(names)})"
-        for (text, raised), names in gives.items()
+        f"{f'raises {one.raised}' if one.raised else f'gives `{cut(one.text, 80)}`'} "
+        f"({listed(one.patches)})"
+        for one in gives
     ]
     return f"`{cut('; '.join([*inner, expression]), 120)}` {', '.join(parts)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -61,7 +60,6 @@ def replay(
     Raises:
         SubjectProblem: the subject's interpreter cannot be started at all.
     """
-    begin = time.monotonic()
     reports = reports or Reports()
     say(f"running {len(reports.reading(issue).statements)} statements of the report")
     observed = reports.observed(issue, engine)
@@ -93,7 +91,6 @@ def replay(
         misses=why_not(observed, kept),
         notes=notes,
         settled=tuple(one for one in settled if one.judgement.verdict is Verdict.PASS),
-        seconds=time.monotonic() - begin,
     )
 
 
@@ -135,7 +132,7 @@ class _Maker:
             body = re.sub(r"def test_\w+", "def test", source)
             if source and body not in self.bodies and len(tests) < most:
                 self.bodies.add(body)
-                oracle = Oracle(kind=draft.kind, sentence=draft.docstring, quote=draft.quote)
+                oracle = Oracle(kind=draft.kind, sentence=draft.docstring)
                 test = self._test(name, name, source, oracle, draft.evidence)
                 tests.append(replace(test, expects=draft.expects))
         return tests

@@ -5,20 +5,6 @@ hashed, compared, sent to another process and written as JSON (`codec`). Ids are
 hashes; paths are POSIX strings relative to the root of the project under test.
 """
 
-from pytest_brt.types.candidate import COUNTS as COUNTS
-from pytest_brt.types.candidate import Author as Author
-from pytest_brt.types.candidate import CandidateTest as CandidateTest
-from pytest_brt.types.candidate import Check as Check
-from pytest_brt.types.candidate import Evidence as Evidence
-from pytest_brt.types.candidate import Examined as Examined
-from pytest_brt.types.candidate import Finding as Finding
-from pytest_brt.types.candidate import JudgedTest as JudgedTest
-from pytest_brt.types.candidate import Judgement as Judgement
-from pytest_brt.types.candidate import Measured as Measured
-from pytest_brt.types.candidate import Oracle as Oracle
-from pytest_brt.types.candidate import OracleKind as OracleKind
-from pytest_brt.types.candidate import Origin as Origin
-from pytest_brt.types.candidate import Review as Review
 from pytest_brt.types.note import Answer as Answer
 from pytest_brt.types.note import Fix as Fix
 from pytest_brt.types.note import Note as Note
@@ -26,7 +12,6 @@ from pytest_brt.types.note import Status as Status
 from pytest_brt.types.patch import AppliedPatch as AppliedPatch
 from pytest_brt.types.patch import AssertedBug as AssertedBug
 from pytest_brt.types.patch import Cell as Cell
-from pytest_brt.types.patch import FileChange as FileChange
 from pytest_brt.types.patch import Given as Given
 from pytest_brt.types.patch import Guarded as Guarded
 from pytest_brt.types.patch import NotRun as NotRun
@@ -37,7 +22,6 @@ from pytest_brt.types.patch import Rank as Rank
 from pytest_brt.types.patch import Regression as Regression
 from pytest_brt.types.patch import Standing as Standing
 from pytest_brt.types.patch import Telling as Telling
-from pytest_brt.types.patch import Value as Value
 from pytest_brt.types.patch import Variation as Variation
 from pytest_brt.types.patch import tied as tied
 from pytest_brt.types.record import Attempt as Attempt
@@ -56,10 +40,25 @@ from pytest_brt.types.record import distinct as distinct
 from pytest_brt.types.report import Block as Block
 from pytest_brt.types.report import BlockKind as BlockKind
 from pytest_brt.types.report import Issue as Issue
-from pytest_brt.types.run import Cause as Cause
-from pytest_brt.types.run import CauseCode as CauseCode
-from pytest_brt.types.run import Frame as Frame
-from pytest_brt.types.run import Raised as Raised
-from pytest_brt.types.run import Subject as Subject
-from pytest_brt.types.run import TestRun as TestRun
-from pytest_brt.types.run import Verdict as Verdict
+from pytest_brt.types.test import COUNTS as COUNTS
+from pytest_brt.types.test import Author as Author
+from pytest_brt.types.test import CandidateTest as CandidateTest
+from pytest_brt.types.test import Cause as Cause
+from pytest_brt.types.test import CauseCode as CauseCode
+from pytest_brt.types.test import Check as Check
+from pytest_brt.types.test import Evidence as Evidence
+from pytest_brt.types.test import Examined as Examined
+from pytest_brt.types.test import FileChange as FileChange
+from pytest_brt.types.test import Finding as Finding
+from pytest_brt.types.test import Frame as Frame
+from pytest_brt.types.test import JudgedTest as JudgedTest
+from pytest_brt.types.test import Judgement as Judgement
+from pytest_brt.types.test import Measured as Measured
+from pytest_brt.types.test import Oracle as Oracle
+from pytest_brt.types.test import OracleKind as OracleKind
+from pytest_brt.types.test import Origin as Origin
+from pytest_brt.types.test import Raised as Raised
+from pytest_brt.types.test import Review as Review
+from pytest_brt.types.test import Subject as Subject
+from pytest_brt.types.test import TestRun as TestRun
+from pytest_brt.types.test import Verdict as Verdict

@@ -6,18 +6,8 @@ from collections.abc import Sequence
 from dataclasses import field
 from enum import StrEnum
 
-from pytest_brt.types.note import Note
-from pytest_brt.types.run import Cause, CauseCode, Frame, Raised, Verdict
-from pytest_brt.types.value import value
-
-
-@value
-class FileChange:
-    """The new content of one file of a tree; None deletes it."""
-
-    path: str
-    content: bytes | None
-    executable: bool = False
+from pytest_brt.types.note import Note, value
+from pytest_brt.types.test import Cause, CauseCode, FileChange, Frame, Raised, Verdict
 
 
 @value
@@ -108,22 +98,6 @@ class Variation:
 
 
 @value
-class Value:
-    """What the expression of a bug test gives on a patched tree; it decides nothing."""
-
-    #: The bug test's id.
-    test: str
-    expression: str
-    #: What it gives without a patch, which is what the reporter complains about, or what it raises.
-    before: str
-    raised_before: str = ""
-    #: As Python shows it; "" where it raises.
-    text: str
-    #: The exception's type, or "".
-    raised: str = ""
-
-
-@value
 class Guarded:
     """What the project's existing tests say about a patched tree."""
 
@@ -146,23 +120,16 @@ class PatchResult:
     """A row: all tests on one patched tree."""
 
     patch: Patch
-    #: Id of the issue it is meant to fix; "" when only tests were given.
-    issue: str = ""
     #: Why it does not apply; None when it does.
     refused: Note | None = None
     cells: tuple[Cell, ...] = ()
     #: What the tests did that came with it, or from its source: they say nothing of it.
     own_cells: tuple[Cell, ...] = ()
     remarks: tuple[Note, ...] = ()
-    seconds: float = 0.0
     #: Equal for patches that make the same program; or "".
     normal: str = ""
-    #: Lines added and removed.
-    size: int = 0
     #: What each variation gives; empty where no bug test passes.
     outcomes: tuple[Outcome, ...] = ()
-    #: What the expressions of bug tests give that only say what is wrong.
-    values: tuple[Value, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None
 
@@ -273,7 +240,7 @@ class NotRun:
 class Given:
     """What the call gives on some patches."""
 
-    #: Names of the patches.
+    #: Names of the patches; `no patch` for the unpatched tree.
     patches: tuple[str, ...]
     #: The value as Python shows it; "" where it raises.
     text: str = ""
@@ -283,9 +250,9 @@ class Given:
 
 @value
 class Telling:
-    """The smallest call found on which leading patches differ; none of them is right for that."""
+    """What a call gives on patches; none of them is right for that."""
 
-    #: Id of the bug test whose call was varied.
+    #: Id of the bug test whose call it is, or was before it was varied.
     test: str
     #: What is run first, imports among it, and the expression.
     setup: tuple[str, ...]

@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import field
 from enum import StrEnum
 
-from pytest_brt.types.candidate import JudgedTest
-from pytest_brt.types.note import Fix, Note
-from pytest_brt.types.patch import FileChange, Guarded, NotRun, Patch, Rank, Telling
+from pytest_brt.types.note import Fix, Note, value
+from pytest_brt.types.patch import Guarded, NotRun, Patch, Rank, Telling
 from pytest_brt.types.report import Issue
-from pytest_brt.types.run import Verdict
-from pytest_brt.types.value import value
+from pytest_brt.types.test import FileChange, JudgedTest, Verdict
 
 
 @value
@@ -128,7 +126,6 @@ class Attempt:
     settled: tuple[JudgedTest, ...] = ()
     #: What made the first of them pass, as far as that was looked for.
     fix: Fix | None = None
-    seconds: float = 0.0
     #: What a model was paid for it.
     cost: Cost = field(default_factory=Cost)
     #: The dialogues with a model, in order; none where it was not a dialogue.
@@ -149,8 +146,6 @@ class Place:
     end_line: int
     #: How much points at it, as a share of the likeliest; 0 for a place that the user gave.
     score: float = 0.0
-    #: Lines of it that a traceback of the report names.
-    lines: tuple[int, ...] = ()
     #: What points at it, the weightiest first.
     clues: tuple[Note, ...] = ()
 
@@ -230,13 +225,13 @@ class RunRecord:
     brought: tuple[JudgedTest, ...] = ()
     #: Id of the report that patches are ranked for, "" where only tests were given.
     ranked: str = ""
-    ranks: tuple[Rank, ...]
-    #: How tests were isolated.
-    sandbox: str
+    ranks: tuple[Rank, ...] = ()
     repairs: tuple[Repair, ...] = ()
     localised: tuple[Localised, ...] = ()
     #: What the ranking lacks: it was interrupted, or running them went wrong.
     not_run: NotRun | None = None
+    #: What the calls of bug tests give that only say what is wrong; it decides nothing.
+    values: tuple[Telling, ...] = ()
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...] = ()
     #: How many calls were tried on patches to find one.

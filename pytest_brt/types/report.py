@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pytest_brt.types.run import Raised
-from pytest_brt.types.value import value
+from pytest_brt.types.note import value
+from pytest_brt.types.test import Raised
 
 
 class BlockKind(StrEnum):
@@ -90,7 +90,7 @@ class Claim:
     @property
     def exception(self) -> str:
         """The simple name of the exception, "" where it is about none."""
-        return self.raised.type.rpartition(".")[2] if self.raised else ""
+        return self.raised.name if self.raised else ""
 
 
 @value

@@ -28,7 +28,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def reviews(folder: Path) -> list[Review]:
-    return [judged.review for judged in find_last_run(str(folder))[1].tests]
+    return [judged.review for judged in find_last_run(str(folder.parents[2]))[1].tests]
 
 
 def test_tests_are_listed_with_what_was_said(

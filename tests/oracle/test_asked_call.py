@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.oracle.asked_call import call_of, stating, values_of
-from pytest_brt.rank.ranking import rank
-from pytest_brt.render.answer import notes_of
+from pytest_brt.oracle.asked_call import call_of, stating
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -17,14 +15,12 @@ from pytest_brt.types import (
     Given,
     JudgedTest,
     OracleKind,
-    Outcome,
     Review,
-    Value,
     Variation,
     Verdict,
 )
 from tests.support.projects import open_on
-from tests.support.rows import judged, row
+from tests.support.rows import judged
 from tests.support.trees import write_tree
 
 CORE = "def size(text):\n    return int(text)\n"
@@ -88,26 +84,6 @@ def test_what_is_printed_is_asked_as_a_text() -> None:
 )
 def test_what_cannot_be_run_alone_has_no_call(body: str, takes: str) -> None:
     assert call_of(asking(body, takes).test) is None
-
-
-def test_values_are_those_of_tests_that_only_say_what_is_wrong() -> None:
-    call = Variation(test="t0", statements=("f()",), before=Outcome(text="1"))
-    varied = replace(call, is_varied=True)
-    outcomes = (Outcome(text="2"), Outcome(text="3"))
-    (value,) = values_of((call, varied), outcomes, [asking("", kind=OracleKind.GONE)])
-    assert value == Value(test="t0", expression="f()", before="1", text="2")
-    assert list(values_of((call,), outcomes, [asking("")])) == []
-    assert list(values_of((call,), (Outcome(),), [asking("", kind=OracleKind.GONE)])) == []
-
-
-def test_patches_are_grouped_by_what_they_give() -> None:
-    given = {"a": "2", "b": "2", "c": "1", "d": "None"}
-    results = [
-        row(name, "p", values=(Value(test="t0", expression="f()", before="1", text=text),))
-        for name, text in given.items()
-    ]
-    (line,) = notes_of(rank(results, (judged(0),)))
-    assert line == "`f()` gives `1` (no patch and c), gives `2` (a and b), gives `None` (d)"
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_the_right_patch_is_first_by_the_tests_of_all_without_any_report(engine:
         "test_rounds",
     ]
     assert {found.judgement.evidence for found in tests} == {Evidence.PATCH_TEST}
-    ranks = rank(tuple(evaluate(p, "", tests, engine) for p in patches), tests)
+    ranks = rank(tuple(evaluate(p, tests, engine) for p in patches), tests)
     assert ranks[0].name == "right"
     by_name = {rank.name: rank for rank in ranks}
     assert (by_name["right"].passed, by_name["right"].total) == (2, 3)
@@ -156,7 +156,7 @@ def test_fixtures_and_data_come_along(engine: Runner) -> None:
     assert [found.judgement.candidate for found in tests] == [True, True]
     assert len(place_tests([Test.of(found.test) for found in tests])) == 2
     other = patch_of(root, "c", {"core.py": RIGHT})
-    cells = evaluate(other, "", tests, engine).cells
+    cells = evaluate(other, tests, engine).cells
     assert [cell.verdict for cell in cells] == [Verdict.PASS, Verdict.PASS]
 
 

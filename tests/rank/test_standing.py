@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.pipeline.ranking import rank_patches
 from pytest_brt.rank.ranking import lower_bound, rank
 from pytest_brt.types import (
     COUNTS,
@@ -76,12 +75,6 @@ def test_what_does_not_apply_or_had_no_time_has_no_standing_of_its_own() -> None
 def test_without_evidence_there_is_no_standing() -> None:
     assert standings(row("a", "ff"), row("b", "ff")) == [Standing.NO_EVIDENCE] * 2
     assert standings(row("a", "pp")) == [None]
-
-
-def test_nobody_leads_while_patches_are_missing() -> None:
-    results = (row("a", "pp", guarded=SAFE), row("b", "ff"))
-    found = rank_patches(results, (judged(0), judged(1)), (), is_whole=False)
-    assert [(one.standing, one.doubt) for one in found] == [(None, None)] * 2
 
 
 AS_UNPATCHED = Note(code="as-unpatched", text="as without a patch")

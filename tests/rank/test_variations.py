@@ -17,13 +17,22 @@ from pytest_brt.rank.ranking import rank
 from pytest_brt.rank.variations import (
     find_difference,
     find_remarks,
+    find_values,
     find_variations,
     run_calls,
     vary,
 )
-from pytest_brt.render.answer import telling_words
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import FileChange, Given, JudgedTest, Outcome, Rank, Telling, Variation
+from pytest_brt.types import (
+    FileChange,
+    Given,
+    JudgedTest,
+    OracleKind,
+    Outcome,
+    Rank,
+    Telling,
+    Variation,
+)
 from tests.support.projects import open_on
 from tests.support.rows import broken, judged, row
 from tests.support.trees import write_tree
@@ -96,7 +105,6 @@ def test_what_the_bug_test_asks_is_tried_first(engine: Runner) -> None:
     assert telling is not None
     assert telling.expression == "size('1.5KB')"
     assert telling.gives == (Given(patches=("a",), text="1536.0"), Given(patches=("d",), text="7"))
-    assert telling_words(telling) == "`size('1.5KB')` gives `1536.0` (a), gives `7` (d)"
 
 
 def test_patches_that_do_the_same_are_not_told_apart(engine: Runner) -> None:
@@ -206,3 +214,20 @@ def test_those_that_fail_no_more_tests_than_the_first_are_compared() -> None:
     tests = (judged(0), judged(1))
     assert [one.name for one in comparable(rank(results, tests))] == ["a", "c"]
     assert comparable(rank((row("a", "ff"), row("b", "ff")), tests)) == ()
+
+
+def test_values_are_those_of_calls_whose_tests_only_say_what_is_wrong() -> None:
+    call = Variation(test="t0", statements=("f()",), before=Outcome(text="1"))
+    texts = {"a": "2", "b": "2", "c": "1", "d": ""}
+    results = [row(name, "p", outcomes=(Outcome(text=texts[name]),)) for name in texts]
+    ranks = rank(results, (judged(0),))
+    (value,) = find_values(ranks, (call,), [judged(0, kind=OracleKind.GONE)])
+    assert value.gives == (
+        Given(patches=("no patch", "c"), text="1"),
+        Given(patches=("a", "b"), text="2"),
+    )
+    assert (
+        find_values(ranks, (replace(call, is_varied=True),), [judged(0, kind=OracleKind.GONE)])
+        == ()
+    )
+    assert find_values(ranks, (call,), [judged(0)]) == ()

@@ -18,10 +18,8 @@ def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\
         for test in (judged(0, 0.85), judged(1, 0.85))
     )
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)
-    ranks = ranked(tuple(replace(row, issue="i") for row in rows), tests)
-    return RunRecord(
-        issues=(issue,), attempts=(attempt,), given=(), ranked="i", ranks=ranks, sandbox="ns"
-    )
+    ranks = ranked(rows, tests)
+    return RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranked="i", ranks=ranks)
 
 
 SETTING = Setting(

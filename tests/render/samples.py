@@ -17,6 +17,7 @@ from pytest_brt.types import (
     FixSource,
     FoundFix,
     Frame,
+    Given,
     Guarded,
     Issue,
     JudgedTest,
@@ -34,9 +35,9 @@ from pytest_brt.types import (
     Review,
     RunRecord,
     Step,
+    Telling,
     TestRun,
     Trajectory,
-    Value,
     Verdict,
 )
 from tests.support.outcomes import caused, refused
@@ -119,7 +120,6 @@ def report(*tests: JudgedTest, strategy: str = "replay", **rest: object) -> RunR
         strategy=strategy,
         index=0,
         tests=tests,
-        seconds=1.5,
         **rest,  # type: ignore[arg-type]
     )
     return record(attempts=(attempt,))
@@ -129,7 +129,6 @@ def record(**parts: object) -> RunRecord:
     """Return a record about `ISSUE`."""
     return RunRecord(
         issues=(ISSUE,),
-        sandbox="ns",
         attempts=parts.pop("attempts", ()),  # type: ignore[arg-type]
         given=parts.pop("given", ()),  # type: ignore[arg-type]
         ranks=parts.pop("ranks", ()),  # type: ignore[arg-type]
@@ -257,13 +256,13 @@ TESTS = (bug_test(), replace(bug_test("test_other"), test=replace(judged(1).test
 def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
     """Return what the tests did on a patch of `ISSUE`."""
     diff = "--- a/interval/__init__.py\n+++ b/interval/__init__.py\n@@ -1 +1 @@\n-x\n+y\n"
-    made = row(name, cells, issue="i", **facts)
+    made = row(name, cells, **facts)
     return replace(made, patch=Patch(id=name, name=name, text=diff))
 
 
 def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> RunRecord:
     """Return the record of a ranking of `results`."""
-    attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests, seconds=1.5)
+    attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)
     return record(
         attempts=(attempt,),
         ranks=ranked(results, tests),
@@ -280,7 +279,16 @@ def unrun(name: str) -> PatchResult:
 
 
 #: What a call gives that raises on the unpatched tree; and a test that asserts the bug.
-VALUE = Value(test="t0", expression="f(1)", before="", raised_before="TypeError", text="")
+VALUE = Telling(
+    test="t0",
+    setup=(),
+    expression="f(1)",
+    gives=(
+        Given(patches=("no patch", "c.diff"), raised="TypeError"),
+        Given(patches=("a.diff",), text="2"),
+        Given(patches=("b.diff",), raised="KeyError"),
+    ),
+)
 ASSERTED = AssertedBug(test="tests/test_x.py::test_old", call="f(1)", bug_test="test_a")
 
 RANKINGS: dict[str, Callable[[], RunRecord]] = {
@@ -314,16 +322,17 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         patched("a.diff", "pp", guarded=replace(broken(0), disputed=(ASSERTED,))),
         patched("b.diff", "ff", guarded=broken(0)),
     ),
-    "values": lambda: ranking(
-        patched("a.diff", "pp", guarded=broken(0), values=(replace(VALUE, text="2"),)),
-        patched("b.diff", "pp", guarded=broken(0), values=(replace(VALUE, raised="KeyError"),)),
-        patched("c.diff", "ff", guarded=broken(0), values=(replace(VALUE, raised="TypeError"),)),
+    "values": lambda: replace(
+        ranking(
+            patched("a.diff", "pp", guarded=broken(0)),
+            patched("b.diff", "pp", guarded=broken(0)),
+            patched("c.diff", "ff", guarded=broken(0)),
+        ),
+        values=(VALUE,),
     ),
     "too-close": lambda: ranking(
-        patched("a.diff", "pp", guarded=broken(0), size=2),
-        patched(
-            "b.diff", "pp", guarded=broken(0), size=2, remarks=(special_note("clamp(5, 1, 3)"),)
-        ),
+        patched("a.diff", "pp", guarded=broken(0)),
+        patched("b.diff", "pp", guarded=broken(0), remarks=(special_note("clamp(5, 1, 3)"),)),
     ),
     "only-one": lambda: ranking(patched("a.diff", "pp", guarded=broken(0))),
     "no-bug-test": lambda: ranking(
@@ -427,7 +436,6 @@ OTHERS: dict[str, Callable[[], RunRecord]] = {
                         line=10,
                         end_line=14,
                         score=1.0,
-                        lines=(12, 13),
                         clues=(
                             said("on-traceback", "the traceback ends in clamp"),
                             said("file-named", "the report names the module interval"),

@@ -1,4 +1,4 @@
-"""What people and programs are shown of each sample: a changed sentence is seen in a diff.
+"""What people are shown of each sample: a changed sentence is seen in a diff.
 
 ``pytest tests/render/test_golden.py --update-golden`` writes the files anew.
 """
@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import difflib
 import io
-import json
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.codec import to_json
 from pytest_brt.plugin.session import show_summary
 from pytest_brt.render.page import html, markdown
 from pytest_brt.types import RunRecord
@@ -72,14 +70,8 @@ def page(record: RunRecord) -> str:
     return "\n".join(filter(None, lines)) + "\n"
 
 
-def as_json(record: RunRecord) -> str:
-    """Return the JSON report, laid out."""
-    return json.dumps(json.loads(to_json(report_of(record))), indent=1, ensure_ascii=False) + "\n"
-
-
 FORMATS: dict[str, Callable[[RunRecord], str]] = {
     "txt": terminal,
-    "json": as_json,
     "md": lambda record: markdown(report_of(record)),
     "html.txt": page,
 }

@@ -70,7 +70,7 @@ def test_nothing_is_loaded_and_nothing_runs() -> None:
 def test_without_tests_the_page_says_so() -> None:
     issue = Issue(id="i", title="Nothing", text="", source="issue.md")
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=(), misses=(NO_CODE,))
-    found = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
+    found = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=())
     text = read(page_of(found)).text
     assert "Not reproduced: the report has no Python code that could be run" in text
     assert "add to the report a few lines of Python" in text

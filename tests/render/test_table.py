@@ -63,7 +63,7 @@ def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
 
 def test_patches_that_behave_alike_share_their_places() -> None:
     tests = (judged(0), judged(1, 0.3))
-    results = (row("a", "pp"), row("b", "pp", size=9), row("c", "pf"), row("d", "ff"))
+    results = (row("a", "pp"), row("b", "pp"), row("c", "pf"), row("d", "ff"))
     ranks = ranked(results, tests)
     assert [str(rank.standing) for rank in ranks] == [
         *["tied"] * 2,
@@ -88,14 +88,14 @@ def test_what_existing_tests_said() -> None:
         shortfalls=(Note(code="budget-spent", text="the budget of 2 s a patch allows no more"),),
     )
     ranks = ranked((row("a", "p", guarded=old), row("b", "p", guarded=broken(5))), TESTS)
-    assert list(notes_of(ranks)) == [
+    assert list(notes_of(replace(record(), ranks=ranks))) == [
         "20 of 100 existing tests ran on each patch (the budget of 2 s a patch allows no more)"
     ]
-    assert list(notes_of(ranked((row("a", "p"),), TESTS))) == []
+    assert list(notes_of(replace(record(), ranks=ranked((row("a", "p"),), TESTS)))) == []
 
 
 def test_every_score_can_say_why() -> None:
-    ranks = ranked((row("a", "pp", size=3), row("b", "ff", size=3)), TESTS)
+    ranks = ranked((row("a", "pp"), row("b", "ff")), TESTS)
     (first, *_), (second, *_) = (patch.because for patch in ranking_of(ranks).patches)
     assert (first[0], second[0]) == ("+", "-")
     assert "by the bug tests" in first

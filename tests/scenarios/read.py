@@ -241,7 +241,7 @@ def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
         leader=answer["best"][0] if answer["status"] in ("best", "unsure", "only") else "",
         reason=(answer["reason"] or {"code": ""})["code"],
         level=answer["reason"]["code"] if answer["status"] == "tie" else "",
-        patches=tuple(_patch(one, names) for one in found["patches"]),
+        patches=tuple(_patch(one, names, found.get("values", ())) for one in found["patches"]),
         missing=tuple((found["not_run"] or {"patches": ()})["patches"]),
         variations={
             one["expression"]: {
@@ -255,7 +255,9 @@ def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
     )
 
 
-def _patch(found: Mapping[str, Any], names: Mapping[str, str]) -> Patch:
+def _patch(
+    found: Mapping[str, Any], names: Mapping[str, str], values: Sequence[Mapping[str, Any]]
+) -> Patch:
     existing = found["existing"] or {"broken": (), "ran": 0}
     return Patch(
         name=found["name"],
@@ -271,7 +273,12 @@ def _patch(found: Mapping[str, Any], names: Mapping[str, str]) -> Patch:
         disputed=tuple(one["test"] for one in existing.get("disputed", ())),
         ran=existing["ran"],
         copies=tuple(found["copies"]),
-        gives={one["expression"]: one["text"] or one["raised"] for one in found["values"]},
+        gives={
+            value["expression"]: one["text"] or one["raised"]
+            for value in values
+            for one in value["gives"]
+            if found["name"] in one["patches"]
+        },
         diff=found["diff"],
     )
 

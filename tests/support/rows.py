@@ -56,7 +56,6 @@ def judged(
     confidence: float = 0.65,
     kind: OracleKind = OracleKind.EQUALS,
     message: str | None = None,
-    seed: int = 0,
 ) -> JudgedTest:
     """Return candidate t<number>; each fails in its own way unless `message` says so.
 
@@ -74,7 +73,7 @@ def judged(
         id=f"t{number}",
         name="test_a",
         issue="",
-        origin=Origin(strategy="replay", seed=seed),
+        origin=Origin(strategy="replay"),
         oracle=Oracle(kind=kind, sentence=""),
         path=f"test_{number}.py",
         source="",

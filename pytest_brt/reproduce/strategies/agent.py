@@ -64,7 +64,7 @@ def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ())
     reply = f"```python\n{code[0]}```\n" if code else _written(env, path, prompt)
     old = env.on_disk(path)
     extractor = Extractor(env.issue, env.index, path.rpartition("/")[0], path if old else "")
-    origin = Origin(strategy=BRT_AGENT.name, model=env.model.name, seed=env.seed)
+    origin = Origin(strategy=BRT_AGENT.name, model=env.model.name)
     tests = extractor.tests(reply, origin)
     if not tests:
         raise Refused("The answer had no test in it. Say in the prompt what the test must call.")

@@ -117,8 +117,8 @@ class Libro:
         replies = bench.model.complete(replace(request, n=samples, seed=first))
         folder = bench.engine.subject.test_root
         extractor = Extractor(findings.issue, findings.index, folder, findings.host or None)
-        for number, reply in enumerate(replies, first):
-            origin = Origin(strategy="libro", model=bench.model.name, seed=number)
+        origin = Origin(strategy="libro", model=bench.model.name)
+        for reply in replies:
             reported: Sampled | None = None
             for test in extractor.tests(reply.text, origin):
                 item = Sampled(test, reported if self.in_auto else None)
