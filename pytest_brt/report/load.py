@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 from typing import BinaryIO
@@ -37,6 +38,8 @@ def load_issue(path: str, stdin: BinaryIO) -> Issue:
     """
     try:
         data = stdin.read(_MOST + 1) if path == "-" else read_bounded(Path(path), _MOST)
+        if len(data) > _MOST:
+            raise OSError(errno.EFBIG, f"it holds more than {_MOST >> 20} MB")
         text = data.decode("utf-8-sig")
     except OSError as error:
         raise IssueProblem(f"cannot read the issue {path!r}: {error.strerror or error}") from None
@@ -44,8 +47,6 @@ def load_issue(path: str, stdin: BinaryIO) -> Issue:
         raise IssueProblem(
             f"issue is binary, or text that is not UTF-8: {path!r} (save it as UTF-8 text)"
         ) from None
-    if len(data) > _MOST:
-        raise IssueProblem(f"cannot read the issue {path!r}: it holds more than {_MOST >> 20} MB")
     return read_issue(text, path)
 
 

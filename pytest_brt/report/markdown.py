@@ -28,22 +28,20 @@ _PASTED = "pasted"
 
 _PYTHON = frozenset({"", "python", "py", "python3", "py3", "python2", "ipython", "pycon"})
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "cmd", "powershell", "terminal"})
-#: Tags of fences in which people show what came out.
-_OUTPUTS = frozenset(
-    {"", "text", "txt", "output", "out", "plain", "plaintext", "log", "none"}
-    | {"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"}
-)
+#: Tags that say nothing of what stands below them.
+_NOTHING = frozenset({"", "text", "txt", "output", "out", "plain", "plaintext", "log", "none"})
 _COMMAND = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#%\n]*)?[$%❯→➜λ] \S")
 #: What plain text has seldom.
 _ACTS = (ast.Call, ast.Attribute, ast.Assign, ast.Import, ast.ImportFrom, ast.Return)
 
 
 def split_blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a report; any text is accepted. HTML is left out."""
+    """Yield the blocks of a report; any text is accepted. HTML counts as prose, but comments."""
     kind, added = BlockKind.PROSE, 0
     for token in MarkdownIt("commonmark").disable("inline").parse(_CODE.sub(_fenced, text)):
         line = (token.map[0] if token.map else 0) + 1 - added
-        if token.type == "inline":
+        is_comment = token.content.startswith("<!--")
+        if token.type in ("inline", "html_block") and not is_comment:
             yield from _split_prose(token.content, line, kind)
         elif token.info == _PASTED:
             yield _code_block(token.content, "", line)
@@ -90,9 +88,9 @@ def _kind_of(text: str, language: str) -> BlockKind:
         return BlockKind.PYTHON
     if read_tracebacks(text):
         return BlockKind.TRACEBACK
-    if language in _PYTHON - _OUTPUTS:
+    if language in _PYTHON - _NOTHING:
         return BlockKind.PYTHON
-    return BlockKind.OUTPUT if language in _OUTPUTS else BlockKind.FILE
+    return BlockKind.OUTPUT if language in _NOTHING else BlockKind.FILE
 
 
 def _is_code(text: str) -> bool:

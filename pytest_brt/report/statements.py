@@ -30,6 +30,8 @@ from pytest_brt.types import Block, BlockKind, Issue, Raised
 from pytest_brt.types.report import Claim, ClaimKind, ClaimRole, LeftOut, Reading, Statement
 
 _NAMED = re.compile(rf"\b({EXCEPTION})(?:: +([^`\n]+))?")
+#: Tags of fences in which people show what their code made.
+_RESULTS = frozenset({"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"})
 _TEXT = (BlockKind.HEADING, BlockKind.PROSE)
 _OUTPUT = (BlockKind.OUTPUT, BlockKind.TRACEBACK)
 
@@ -95,7 +97,7 @@ class _Walk:
             if snippets or block.language:  # else it may be something else, as a grammar
                 self.left_out += lines_left_out(block)
             self._add_code(number, block, snippets, role)
-        elif self.last and block.kind in _OUTPUT:
+        elif self.last and (block.kind in _OUTPUT or block.language in _RESULTS):
             self._add_output(block.text, role)
 
     def _add_code(

@@ -321,7 +321,7 @@ def kinds(text: str) -> list[tuple[BlockKind, str]]:
         ("```text\nf(1)\n```", BlockKind.OUTPUT),
         ("```console\n$ ls\n```", BlockKind.SHELL),
         ("```\n$ python -m cart\n```", BlockKind.SHELL),
-        ("```toml\n[a]\n```", BlockKind.OUTPUT),
+        ("```toml\n[a]\n```", BlockKind.FILE),
         ("```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n```", BlockKind.FILE),
         ("    x = f(1)", BlockKind.PYTHON),
         ("```\nTraceback (most recent call last):\nKeyError: 1\n```", BlockKind.TRACEBACK),
@@ -335,6 +335,11 @@ def test_kinds_of_blocks(text: str, kind: BlockKind) -> None:
     found = [one for one, _ in kinds(f"Title of it\n\n{text}\n")]
     assert kind in found
     assert set(found) <= {kind, BlockKind.PROSE}
+
+
+def test_html_is_read_as_prose() -> None:
+    reading = read("Off\n\n<p>\n`f(1)` returns `2`\n</p>\n")
+    assert [(one.source, len(one.claims)) for one in reading.statements] == [("f(1)", 1)]
 
 
 def test_comments_of_html_are_not_read_and_lines_keep_their_numbers() -> None:
