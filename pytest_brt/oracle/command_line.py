@@ -12,7 +12,7 @@ from pytest_brt.oracle.comparison import quoted
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.project.pytest_config import scripts_of
 from pytest_brt.report.match import messages_agree
-from pytest_brt.report.sessions import shell_commands
+from pytest_brt.report.snippets import shell_commands
 from pytest_brt.report.tracebacks import final_exception
 from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import BlockKind, OracleKind

@@ -73,9 +73,8 @@ class Inputs:
         for issue in self.plan.issues:
             if issue.unread:
                 yield (
-                    f"{issue.source}: {issue.unread / 1000:,.0f} KB of it are not read: only 10 KB "
-                    "of a paragraph, 100 KB of prose and 300 blocks of code are (put logs into a "
-                    "code fence)"
+                    f"{issue.source}: {issue.unread / 1000:,.0f} KB of it are not read (put what "
+                    "shows the bug before long logs)"
                 )
         if self.unchanged:
             same = ", ".join(self.unchanged)

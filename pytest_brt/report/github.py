@@ -16,15 +16,11 @@ from pytest_brt.errors import UsageProblem
 
 #: As people write it in a text, or copy it from a browser.
 _ADDRESS = re.compile(
-    r"(?:(?:https://(?P<host>[\w.-]+)/)?(?P<repository>[\w.-]+/[\w.-]+)(?:/issues/|/pull/|#)|#)"
+    r"(?:(?:https://github\.com/)?(?P<repository>[\w.-]+/[\w.-]+)(?:/issues/|/pull/|#)|#)"
     r"(?P<number>\d+)(?:[/?#]\S*)?"
 )
 #: Where a repository is fetched from.
-_REMOTE = re.compile(
-    r"(?:https://|ssh://)?(?:[^@/]*@)?(?P<host>[\w.-]+\.[\w.-]+)[/:](?P<repository>[\w.-]+/[\w.-]+?)"
-    r"(?:\.git)?/?"
-)
-_GITHUB = "github.com"
+_REMOTE = re.compile(r"(?:.*@|.*//)?github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 #: Seconds after which gh is given up.
 _PATIENCE = 60
 
@@ -33,7 +29,7 @@ _PATIENCE = 60
 class Address:
     """An issue or a pull request."""
 
-    #: As gh takes it, "OWNER/REPO" or "HOST/OWNER/REPO"; "" for that of the project.
+    #: "OWNER/REPO", "" for that of the project.
     repository: str
     number: str
     #: As the user wrote it.
@@ -42,7 +38,7 @@ class Address:
     @property
     def stem(self) -> str:
         """What a file for it is called, without its ending."""
-        return "-".join([*filter(None, self.repository.split("/")), self.number])
+        return f"{self.repository}-{self.number}".replace("/", "-").strip("-")
 
 
 def find_address(text: str) -> Address | None:
@@ -56,22 +52,17 @@ def find_address(text: str) -> Address | None:
     found = _ADDRESS.fullmatch(text)
     if found is None:
         return None
-    repository = _with_host(found["host"], found["repository"]) if found["repository"] else ""
-    return Address(repository=repository, number=found["number"], text=text)
+    return Address(repository=found["repository"] or "", number=found["number"], text=text)
 
 
 def repository_of(remote: str) -> str:
-    """Return the repository that git fetches from `remote`, "" where that is a path.
+    """Return the repository on GitHub that git fetches from `remote`, "" where it is none.
 
     >>> repository_of("git@github.com:pallets/click.git")
     'pallets/click'
     """
     found = _REMOTE.fullmatch(remote)
-    return _with_host(found["host"], found["repository"]) if found else ""
-
-
-def _with_host(host: str | None, repository: str) -> str:
-    return repository if host in (None, "", _GITHUB) else f"{host}/{repository}"
+    return found[1] if found else ""
 
 
 def read_report(address: Address) -> bytes:
@@ -104,8 +95,7 @@ def read_author(address: Address) -> str:
 
 def _ask(address: Address, kind: str, action: str, *options: str) -> bytes:
     """Return what gh prints."""
-    repository = ("--repo", address.repository)
-    command = ["gh", kind, action, address.number, *repository, *options]
+    command = ["gh", kind, action, address.number, "--repo", address.repository, *options]
     apart = Path.cwd().anchor  # gh starts git, which would obey the project's configuration
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Code as people paste it → the statements of it that parse."""
+"""Code as people paste it, sessions among it → the statements of it that parse."""
 
 from __future__ import annotations
 
@@ -6,43 +6,102 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby, takewhile
+from dataclasses import replace
+from itertools import islice, takewhile
 
 from pytest_brt.pysource.parse import compiled, first_line, parse
 from pytest_brt.types import Block
 from pytest_brt.types.report import LeftOut
+from pytest_brt.types.value import value
 
+#: The prompt of Python, of PyPy, or of IPython; five and more are a banner, as pytest draws them.
+PROMPT = r"[ \t]*(?:>>>(?:>(?= [^>]))?(?!>)|In ?\[ ?\d* ?\]:? ?)"
+_EXCHANGE = re.compile(
+    rf"^{PROMPT} ?(?P<typed>.*(?:\n[ \t]*\.{{3,}}.*)*)(?P<output>(?:\n(?!{PROMPT}).*)*)",
+    re.MULTILINE,
+)
+_MORE = re.compile(r"\n[ \t]*\.{3,}(?:: ?| )?")
+_OUT = re.compile(r"^[ \t]*Out ?\[ ?\d* ?\]:? ?", re.MULTILINE)
+#: The prompt of a shell, as in "(venv) me@host:~/project$ ".
+_SHELL = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯→➜λ] +(\S.*)$")
 #: An arrow to a remark, as in `f(x) <-- wrong`, which Python takes for a comparison.
 _ARROW = re.compile(r"^([^#\n]*\S)\s+<-{2,}>?\s+(?=\S)", re.MULTILINE)
+#: Statements that are read; more is a program.
+MOST_STATEMENTS = 150
 #: Lines of a block that are read, and ends of a part that are tried.
 _LINES, _TRIES = 400, 9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Snippet:
-    """A statement that parses, with the comments around it."""
+    """A statement that parses, with what stands at it."""
 
     source: str
     #: 0-based line within the block.
     line: int
-    #: The comment at the end of its last line, the lines above, and those below.
+    #: The comment at the end of its last line, and the lines of comments below it.
     beside: str
-    above: str
     below: str
+    #: What a session shows below it.
+    output: str = ""
 
 
-def read_snippets(text: str) -> tuple[Snippet, ...]:
+def is_session(text: str) -> bool:
+    """Say whether a line of `text` is an input of a Python or IPython session."""
+    return _EXCHANGE.search(text) is not None
+
+
+def read_session(text: str) -> list[Snippet]:
+    r"""Return the statements typed in a session; what follows an input is its last one's output.
+
+    >>> read_session(">>> 1 + 1\n2")[0].output
+    '2'
+    """
+    snippets: list[Snippet] = []
+    for exchange in _EXCHANGE.finditer(text):
+        line = text.count("\n", 0, exchange.start())
+        typed = read_snippets(_MORE.sub("\n", exchange["typed"]))
+        snippets += [replace(one, line=line + one.line) for one in typed]
+        if typed:
+            output = _OUT.sub("", exchange["output"]).strip("\n").rstrip()
+            snippets[-1] = replace(snippets[-1], output=output)
+    return snippets
+
+
+def shell_commands(text: str) -> Iterator[str]:
+    r"""Yield the commands in `text`; without any prompt each line is one.
+
+    >>> list(shell_commands("$ ls\na.py"))
+    ['ls']
+    """
+    lines = re.sub(r"\\\n\s*", "", text).split("\n")
+    commands = [match[1].strip() for line in lines if (match := _SHELL.match(line))]
+    yield from commands or filter(None, map(str.strip, lines))
+
+
+def read_snippets(text: str) -> list[Snippet]:
     """Return the statements in `text`; any text is accepted.
 
     Where it does not parse as a whole, those before and after what is no Python are kept.
     """
     lines = _lines(text)
-    return tuple(
-        _snippet(node, start, lines, "\n".join(lines[start:end]))
+    snippets = (
+        _snippet(node, lines[start:end], start)
         for start, end in _parts(lines)
         for node in _without_main(parse("\n".join(lines[start:end])).body)
     )
+    return [*islice(snippets, MOST_STATEMENTS)]
+
+
+def lines_left_out(block: Block) -> Iterator[LeftOut]:
+    """Yield the lines of a block that are no Python."""
+    lines, behind = _lines(block.text), 0
+    for start, end in [*_parts(lines), (len(lines), 0)]:
+        if start > behind:
+            line = block.line + behind
+            last = block.line + start - 1
+            yield LeftOut(line=line, end_line=last, code=lines[behind].strip())
+        behind = end
 
 
 def _lines(text: str) -> list[str]:
@@ -75,42 +134,27 @@ def _end_of_part(lines: Sequence[str], start: int) -> int:
 def _without_main(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements, with those below `if __name__ == "__main__"` in its place."""
     for node in body:
-        is_main = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
-        yield from node.body if isinstance(node, ast.If) and is_main else [node]
+        match node:
+            case ast.If(test=ast.Compare(left=ast.Name("__name__")), body=inner):
+                yield from inner
+            case _:
+                yield node
 
 
-def _snippet(node: ast.stmt, offset: int, lines: Sequence[str], part: str) -> Snippet:
-    first, end = first_line(node) - 1 + offset, (node.end_lineno or node.lineno) + offset
-    source = ast.get_source_segment(part, node) or ""
-    rest = lines[end - 1].partition(source.split("\n")[-1])[2].lstrip("; ")
-    if node.col_offset and first < end - 1:
-        source = ast.unparse(node)
-    elif first < node.lineno - 1 + offset:
-        source = "\n".join(lines[first:end])  # with its decorators
+def _snippet(node: ast.stmt, lines: Sequence[str], offset: int) -> Snippet:
+    first, end = first_line(node) - 1, node.end_lineno or node.lineno
+    source = ast.get_source_segment("\n".join(lines), node) or ""
+    if first < node.lineno - 1 or (node.col_offset and "\n" in source):
+        source = textwrap.dedent("\n".join(lines[first:end]))  # with decorators, or out of a block
     return Snippet(
         source=source.rstrip(),
-        line=first,
-        beside=_comments([rest]),
-        above=_comments([*reversed([*takewhile(_is_comment, reversed(lines[:first]))])]),
-        below=_comments(takewhile(_is_comment, lines[end:])),
+        line=first + offset,
+        beside=_comments([lines[end - 1].rpartition(source.split("\n")[-1])[2]]),
+        below=_comments(lines[end:]),
     )
 
 
-def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith("#")
-
-
 def _comments(lines: Iterable[str]) -> str:
-    """Return the text of the lines that are comments."""
-    return "\n".join(line.strip().lstrip("#; ").strip() for line in lines if _is_comment(line))
-
-
-def lines_left_out(block: Block) -> Iterator[LeftOut]:
-    """Yield the lines of a block, comments aside, that are no Python."""
-    lines = _lines(block.text)
-    read = {line for start, end in _parts(lines) for line in range(start, end)}
-    for is_read, run in groupby(range(len(lines)), key=read.__contains__):
-        first, *rest = run
-        if not is_read:
-            end = block.line + (rest or [first])[-1]
-            yield LeftOut(line=block.line + first, end_line=end, code=lines[first].strip())
+    """Return the text of the comments with which `lines` begin."""
+    run = takewhile(lambda line: line.startswith("#"), map(str.strip, lines))
+    return "\n".join(line.lstrip("# ") for line in run)
