@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from pytest_brt.pysource.parse import is_literal, parse, parses
 from pytest_brt.types import Block, Raised
+from pytest_brt.types.note import value
 from pytest_brt.types.report import Claim, ClaimKind, ClaimRole
-from pytest_brt.types.value import value
 
 EXCEPTION = (
     r"(?:[A-Za-z_]\w{0,80}\.){0,9}[A-Z]\w{0,80}"

@@ -11,8 +11,8 @@ from itertools import islice, takewhile
 
 from pytest_brt.pysource.parse import compiled, first_line, parse
 from pytest_brt.types import Block
+from pytest_brt.types.note import value
 from pytest_brt.types.report import LeftOut
-from pytest_brt.types.value import value
 
 #: The prompt of Python, of PyPy, or of IPython; five and more are a banner, as pytest draws them.
 PROMPT = r"[ \t]*(?:>>>(?:>(?= [^>]))?(?!>)|In ?\[ ?\d* ?\]:? ?)"
