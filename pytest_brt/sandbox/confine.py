@@ -94,14 +94,14 @@ def _allow_only(number: int, place: int, values: Sequence[int]) -> list[tuple[in
     return [call, (_LOAD, 0, 0, 16 + 8 * place), *checks, _REFUSE, _LOAD_NUMBER]
 
 
-def _prctl(option: int, *values: int) -> None:
+def _prctl(option: int, value: int, program: bytes | None = None) -> None:
     """Set something of this process.
 
     Raises:
         OSError: the kernel refuses.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, *map(ctypes.c_ulong, (*values, 0, 0, 0)[:4])):
+    if libc.prctl(option, value, program):
         raise OSError(ctypes.get_errno(), f"prctl {option} is refused")
 
 
@@ -120,9 +120,8 @@ def _restrict(net: str, writable: str, *readable: str) -> None:
         rules.restrict()
     steps = ctypes.create_string_buffer(filter_program(apart=False, network=net == "host"))
     # A struct sock_fprog: the number of steps, and where they are.
-    filtering = struct.pack("@HP", len(steps) // 8, ctypes.addressof(steps))
-    program = ctypes.create_string_buffer(filtering)
-    _prctl(_SET_SECCOMP, _FILTER, ctypes.addressof(program))
+    program = struct.pack("@HP", len(steps) // 8, ctypes.addressof(steps))
+    _prctl(_SET_SECCOMP, _FILTER, program)
 
 
 def _end_children() -> None:

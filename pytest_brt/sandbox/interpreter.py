@@ -45,8 +45,8 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
         output = result.output.strip().splitlines() or ["no answer"]
         raise SubjectProblem(
             f"{subject.python!r} in the sandbox '{sandbox.isolation}' is not a usable Python: "
-            f"{output[-1]} (choose another: --brt-python; a folder that it needs and does not see, "
-            "or that nobody may enter, as whom root's tests run: --brt-show)"
+            f"{output[-1]} (choose another: --brt-python; a folder that it needs and does not see: "
+            "--brt-show)"
         ) from error
     if answer.problem:
         raise SubjectProblem(

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.sandbox.shown import SYSTEM, View, check_folder, is_below
-from pytest_brt.sandbox.workspace import name_full_disk
 
 #: The user that root's processes run as, and that others' are to themselves: nobody.
 NOBODY = 65534
@@ -150,7 +149,7 @@ def _try(sandbox: Sandbox) -> str:
     """Return why a small program does not run in a sandbox, "" where it does."""
     if sandbox.has_own_root and not shutil.which("bwrap"):
         return "bubblewrap is not installed"
-    with name_full_disk(), tempfile.TemporaryDirectory(prefix="brt-trial-") as folder:
+    with tempfile.TemporaryDirectory(prefix="brt-trial-") as folder:
         shown = tuple((path, path) for path in SYSTEM)
         view = View(root=folder, copy=folder, tree=folder, env={}, shown=shown)
         command = sandbox.command(["/bin/true"], view)
