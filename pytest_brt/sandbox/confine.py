@@ -41,7 +41,7 @@ _PLACES = (0, 0, 0, 0, 0, 0, 1)
 #: socket, clone, clone3.
 _CALLS = ((41, 56, 435), (198, 220, 435))
 #: Families of sockets: of the file system, and of networks.
-_UNIX, _NETWORKS = 1, (2, 10, 16)
+FILES, NETWORKS = 1, (2, 10, 16)
 _NEW_USER = 0x10000000
 #: Numbers from here on are of another way to call the same kernel.
 _X32 = 0x40000000
@@ -54,13 +54,11 @@ _SET_DEATH_SIGNAL, _SET_SECCOMP, _SET_SUBREAPER = 1, 22, 36
 _FILTER = 2
 
 
-def filter_program(*, apart: bool, network: bool) -> bytes:
+def filter_program(families: Sequence[int]) -> bytes:
     """Return the filter of system calls for this machine, b"" where its numbers are not known.
 
-    Args:
-        apart: processes have namespaces of their own. Where they have none, what is shared with
-            everybody is refused too: sockets of the file system, and without `network` all others.
-        network: whether they may have sockets of networks there.
+    Processes may have sockets of some `families`. Where `FILES` is not among these, they have no
+    namespaces of their own, and what is shared with everybody is refused too.
     """
     architecture, column = _MACHINES.get(os.uname().machine, (0, -1))
     if column < 0:
@@ -69,10 +67,8 @@ def filter_program(*, apart: bool, network: bool) -> bytes:
     steps = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, architecture), _REFUSE, _LOAD_NUMBER]
     steps += [(_AT_LEAST, 0, 1, _X32), _REFUSE]
     refused = [*_REFUSED[column]]
-    families: Sequence[int] = (_UNIX, *_NETWORKS)
-    if not apart:
+    if FILES not in families:
         refused += _SHARED[column]
-        families = _NETWORKS if network else ()
         for number, place in zip(_OF_OTHERS[column], _PLACES, strict=True):
             steps += _allow_only(number, place, (0,))
     for number in refused:
@@ -118,7 +114,7 @@ def _restrict(net: str, writable: str, *readable: str) -> None:
         rules.allow_path("/dev/null", AccessFS.READ_FILE | AccessFS.WRITE_FILE)
         rules.allow_path(writable, rules.handled_fs)
         rules.restrict()
-    steps = ctypes.create_string_buffer(filter_program(apart=False, network=net == "host"))
+    steps = ctypes.create_string_buffer(filter_program(NETWORKS if net == "host" else ()))
     # A struct sock_fprog: the number of steps, and where they are.
     program = struct.pack("@HP", len(steps) // 8, ctypes.addressof(steps))
     _prctl(_SET_SECCOMP, _FILTER, program)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pytest_brt.codec import to_json
-from pytest_brt.sandbox.confine import filter_program
+from pytest_brt.sandbox.confine import FILES, NETWORKS, filter_program
 from pytest_brt.sandbox.events import Event, read_event
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import View
@@ -99,7 +99,7 @@ def run_process(
 ) -> ProcessResult:
     """Run a program to its end, with `order` as its input, and return what it reported."""
     result = ProcessResult()
-    calls = filter_program(apart=True, network=sandbox.network)
+    calls = filter_program((FILES, *NETWORKS))
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb"), tempfile.TemporaryFile() as printed:
         with (

@@ -38,6 +38,8 @@ _FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
 _MOST_LINKS = 40
 #: Our scripts of the project's interpreter, and where they lie in a root of its own.
 _INSIDE, _TOOLS = str(Path(__file__).with_name("inside")), "/run/brt"
+#: Where libraries are, in an environment of the project too.
+_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python[\d.]+/")
 #: What is passed on of our own variables; everything else (tokens, keys, sockets) is not.
 _PASSED_ON = re.compile(
     "PATH|LANG|LANGUAGE|LC_.*|TZ|LD_LIBRARY_PATH|PYTHONUTF8|PYTHONCOERCECLOCALE"
@@ -57,8 +59,6 @@ class View:
     tools: str = ""
     #: What it may read besides: the real path of each folder or file, and its name.
     shown: tuple[tuple[str, str], ...]
-    #: Virtual environments of the project among them, of which no copy is made.
-    environments: Sequence[str] = ()
 
     def own_paths(self, text: bytes) -> bytes:
         """Return what a process prints or reports with the project's own path for the copy."""
@@ -72,11 +72,10 @@ class View:
     def relative(self, path: str) -> str | None:
         """Return a path relative to the project, or None when it lies elsewhere."""
         plain = self.name(path)
-        is_library = any(is_below(plain, folder) for folder in self.environments)
-        # The other environments are links in the project.
-        if is_library or "/site-packages/" in plain or not plain.startswith(f"{self.root}/"):
+        below = plain.removeprefix(self.root)
+        if below == plain or not below.startswith("/") or _LIBRARY.search(below):
             return None
-        return plain[len(self.root) + 1 :]
+        return below[1:]
 
     def raised(self, info: ExceptionInfo) -> Raised:
         """Return an exception with its paths made the project's."""
@@ -135,7 +134,6 @@ def make_view(
             *((path, path) for path in (*SYSTEM, *workspace.environments)),
             (_INSIDE, tools),
         ),
-        environments=workspace.environments,
     )
 
 
