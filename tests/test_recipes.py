@@ -43,9 +43,9 @@ def result_type(observed, one):
 ASK_REPLAY = """\
 import sys
 from pathlib import Path
-from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.sandbox import open_sandbox
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.process import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.report.load import read_issue
 from pytest_brt.reproduce.replay import replay

@@ -17,7 +17,7 @@ from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
 from pytest_brt.rank.variations import find_difference, find_remarks, find_values, find_variations
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.store import Journal, Once

@@ -30,9 +30,9 @@ from pytest_brt.report.github import find_address, read_report
 from pytest_brt.report.load import load_issue
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
-from pytest_brt.sandbox.available import open_sandbox
-from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.sandbox import open_sandbox
 from pytest_brt.store import Journal, LastRun, load_last_run, reviews
 from pytest_brt.types import Issue, JudgedTest, Patch, Review
 

@@ -24,7 +24,7 @@ from pytest_brt.plugin.option_list import (
     destination,
 )
 from pytest_brt.project.pytest_config import read_settings
-from pytest_brt.sandbox.limits import memory_for
+from pytest_brt.sandbox.process import memory_for
 from pytest_brt.sandbox.shown import find_outside
 
 if TYPE_CHECKING:

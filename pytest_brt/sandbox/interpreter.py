@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
-from pytest_brt.sandbox.limits import Limits
-from pytest_brt.sandbox.process import Deadlines
+from pytest_brt.sandbox.process import Deadlines, Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.types import Subject
@@ -36,7 +35,6 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
     Raises:
         SubjectProblem: it cannot be started, does not answer, or has no pytest.
     """
-    python = f"{subject.python!r} in the sandbox '{sandbox.isolation}'"
     deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
     with closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))) as runner:
         result, _ = runner.run_script("interpreter", deadlines, {})
@@ -45,10 +43,11 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
         answer = from_json(event.text if event else "", Interpreter)
     except StoreProblem as error:
         output = result.output.strip().splitlines() or ["no answer"]
-        hint = "choose another: --brt-python; a folder that it needs and does not see: --brt-show"
-        if runner.sandbox.user is not None and "PermissionError" in output[-1]:
-            hint = "root's tests run as nobody, who may not enter or read all that they need"
-        raise SubjectProblem(f"{python} is not a usable Python: {output[-1]} ({hint})") from error
+        raise SubjectProblem(
+            f"{subject.python!r} in the sandbox '{sandbox.isolation}' is not a usable Python: "
+            f"{output[-1]} (choose another: --brt-python; a folder that it needs and does not see: "
+            "--brt-show)"
+        ) from error
     if answer.problem:
         raise SubjectProblem(
             f"{subject.python!r} cannot import pytest: {answer.problem}"

@@ -71,6 +71,5 @@ def place_tests(tests: Sequence[Test]) -> list[list[Test]]:
         known = sources[test.path] if test.source is not None else {}
         number = known.setdefault(test.source, len(known))
         path = f"{test.path.removesuffix('.py')}{ALIAS}{number}.py" if number else test.path
-        brought = frozenset(test.files if test.support else ())
-        groups[brought].append(replace(test, path=path))
+        groups[frozenset(test.support)].append(replace(test, path=path))
     return [*groups.values()]

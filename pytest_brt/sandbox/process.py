@@ -4,33 +4,56 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pytest_brt.codec import to_json
+from pytest_brt.sandbox.confine import FILES, NETWORKS, filter_program
 from pytest_brt.sandbox.events import Event, read_event
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.view import View
+from pytest_brt.sandbox.shown import View
 
 #: Bytes that a process may report, and that are kept of what it prints.
 _MOST_REPORTED, _MOST_PRINTED = 64 << 20, 16384
-#: Events of one process.
-_MOST_EVENTS = 500_000
+#: What the shortest event takes up besides.
+_OVERHEAD = 128
 #: Bytes that a process must leave free where it writes, or a quarter of what was free.
 _LEAST_FREE = 512 << 20
 #: Seconds between two looks at that.
 _LOOK = 0.25
 #: Seconds for ending after the last event, and for ending all that a process left.
 _ENDING = 10.0
+
 #: No dump of a crash, files of 256 MiB, 1024 open ones; what is lower already stays.
 _LIMITS = (
     'for limit in "v {}" "c 0" "f 524288" "n 1024"; do ulimit -$limit 2>/dev/null; done; exec "$@"'
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one test may use up."""
+
+    #: Wall-clock seconds of one test.
+    seconds: float = 60.0
+    #: Wall-clock seconds of starting and collecting, where `seconds` is not more.
+    start_seconds: float = 60.0
+    #: Address space of one test process, in MiB.
+    memory_mb: int = 2048
+    #: Wall-clock seconds of all tests on one tree.
+    row_seconds: float = 1800.0
+
+
+def memory_for(jobs: int) -> int:
+    """Return the MiB that each of so many processes gets of half of the machine's memory."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(512, (machine >> 21) // jobs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,34 +94,39 @@ def run_process(
     view: View,
     deadlines: Deadlines,
     *,
-    order: Mapping[str, object] | None = None,
-    memory_mb: int = 2048,
+    order: Mapping[str, object],
+    memory_mb: int,
 ) -> ProcessResult:
     """Run a program to its end, with `order` as its input, and return what it reported."""
     result = ProcessResult()
+    calls = filter_program((FILES, *NETWORKS))
     reader, writer = os.pipe()
-    with ExitStack() as held:
-        held.callback(os.close, reader)
-        printed, stdin, plan = (held.enter_context(tempfile.TemporaryFile()) for _ in range(3))
-        with os.fdopen(writer, "wb"):
-            stdin.write(to_json({**(order or {}), "events": writer}).encode("utf-8"))
-            plan.write(sandbox.plan(argv, view, writer))
-            for file in (stdin, plan):
-                file.seek(0)
+    with os.fdopen(reader, "rb"), tempfile.TemporaryFile() as printed:
+        with (
+            os.fdopen(writer, "wb"),
+            tempfile.TemporaryFile() as stdin,
+            tempfile.TemporaryFile() as filtering,
+        ):
+            stdin.write(to_json({**order, "events": writer}).encode("utf-8"))
+            stdin.seek(0)
+            filtering.write(calls)
+            filtering.seek(0)
+            options = ["--seccomp", str(filtering.fileno())] if calls else []
             limits = _LIMITS.format(memory_mb << 10)
             child = subprocess.Popen(
-                ["/bin/sh", "-c", limits, "sh", *sandbox.command(argv, view, plan.fileno())],
+                ["/bin/sh", "-c", limits, "sh", *sandbox.command(argv, view, *options)],
                 stdin=stdin,
                 stdout=printed,
                 stderr=printed,
-                pass_fds=(writer, plan.fileno()),
+                pass_fds=(writer, filtering.fileno()),
                 start_new_session=True,
+                cwd="/",
                 env={"PATH": os.environ.get("PATH", os.defpath)},
             )
         try:
             _listen(child, reader, view, deadlines, result)
         finally:
-            _end(child, sandbox)
+            _end(child)
         # bubblewrap, and our own program, report a signal as shells do.
         status = child.returncode
         result.status = 128 - status if status > 128 else status
@@ -116,48 +144,41 @@ def _listen(
 ) -> None:
     """Take in events until the process ends, or has to be ended.
 
-    Only its own end counts: what it left running may hold the other end of the pipe.
+    What it left running may hold the other end of the pipe, so that its own end counts too.
     """
     begun = heard = time.monotonic()
-    silence = deadlines.start
-    least_free = min(_LEAST_FREE, _free(view) // 4)
+    silence, each = deadlines.start, deadlines.each
+    patience = {"begin": each, "statement": each, "finish": _ENDING}
+    least_free = min(_LEAST_FREE, shutil.disk_usage(view.copy).free // 4)
     pending, reported = b"", 0
-    ended = os.pidfd_open(child.pid)
-    sources = [reader, ended]
-    with os.fdopen(ended, "rb"):
-        while not (result.timed_out or result.disk_full or result.flooded):
-            ready, _, _ = select.select(sources, [], [], _LOOK)
-            now = time.monotonic()
-            data = os.read(reader, 1 << 18) if reader in ready else b""
-            if data:
-                heard, reported = now, reported + len(data)
-                *lines, pending = (pending + data).split(b"\n")
-                for event in map(read_event, map(view.own_paths, lines)):
-                    result.events.append(event)
-                    if event.event in ("begin", "statement"):
-                        silence = deadlines.each
-                    elif event.event == "finish":
-                        silence = _ENDING
-            elif ended in ready:
-                return
-            elif reader in ready:  # all ends are closed, and the process is not over yet
-                sources.remove(reader)
-                silence = min(silence, _ENDING)
-            result.is_overdue = now > begun + deadlines.total
-            result.timed_out = result.is_overdue or now > heard + silence
-            result.disk_full = _free(view) < least_free
-            result.flooded = reported > _MOST_REPORTED or len(result.events) > _MOST_EVENTS
+    while not (result.timed_out or result.disk_full or result.flooded):
+        ready, _, _ = select.select([reader], [], [], _LOOK)
+        data = os.read(reader, 1 << 18) if ready else b""
+        now = time.monotonic()
+        if data:
+            *lines, pending = (pending + data).split(b"\n")
+            heard, reported = now, reported + len(data) + _OVERHEAD * len(lines)
+            for event in map(read_event, map(view.own_paths, lines)):
+                result.events.append(event)
+                silence = patience.get(event.event, silence)
+        elif ready or child.poll() is not None:
+            break
+        result.is_overdue = now > begun + deadlines.total
+        result.timed_out = result.is_overdue or now > heard + silence
+        result.disk_full = shutil.disk_usage(view.copy).free < least_free
+        result.flooded = reported > _MOST_REPORTED
+    else:
+        return
+    try:
+        child.wait(_ENDING)
+    except subprocess.TimeoutExpired:
+        result.timed_out = True
 
 
-def _free(view: View) -> int:
-    seen = os.statvfs(view.copy)
-    return seen.f_bavail * seen.f_frsize
-
-
-def _end(child: subprocess.Popen[bytes], sandbox: Sandbox) -> None:
-    """End a process with all below it: with bubblewrap's their whole namespace goes."""
-    if not sandbox.has_own_root and child.poll() is None:
-        child.terminate()  # our own program then ends all that is below it
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a process with all below it: bubblewrap's namespace goes, our program kills them."""
+    if child.poll() is None:
+        child.terminate()
         with suppress(subprocess.TimeoutExpired):
             child.wait(_ENDING)
     with suppress(ProcessLookupError):

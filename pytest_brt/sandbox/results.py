@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.sandbox.events import Event, Phase
 from pytest_brt.sandbox.process import ProcessResult
-from pytest_brt.sandbox.view import View
+from pytest_brt.sandbox.shown import View
 from pytest_brt.types import Cause, CauseCode, TestRun, Verdict
 
 _MOST_OUTPUT, _MOST_TEXT = 4000, 240

@@ -12,13 +12,12 @@ from pathlib import Path
 from threading import BoundedSemaphore, Lock
 
 from pytest_brt.project.layout import is_test_path, module_names
-from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.placing import Test, place_tests
-from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
+from pytest_brt.sandbox.process import Deadlines, Limits, ProcessResult, run_process
 from pytest_brt.sandbox.results import Reading, make_run, tree_too_slow
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.view import View, make_view
-from pytest_brt.sandbox.workspace import HeldFolder, NoRoom, name_full_disk, private_copy
+from pytest_brt.sandbox.shown import View, make_view
+from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk, private_copy
 from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 
 #: Processes for what is left of some tests, one after the other.
@@ -52,13 +51,13 @@ class Runner:
         self.turns = BoundedSemaphore(jobs)
         self._alone = Lock()
         with name_full_disk():
-            self.scratch = HeldFolder()
+            self.scratch = Scratch()
         #: What Python compiled of the unpatched project: see `Workspace.keep_bytecode`.
         self.bytecode = self.scratch.path / "bytecode"
 
     def close(self) -> None:
         """Remove what was written."""
-        self.scratch.close()
+        self.scratch.cleanup()
 
     def run(
         self,

@@ -1,27 +1,34 @@
-"""The sandbox that this machine has, and the command that shuts a process in."""
+"""The sandbox that this machine has, and how a process is started in it."""
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
+import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
 from pathlib import Path
 
-from pytest_brt.sandbox.seccomp import filter_program
-from pytest_brt.sandbox.shown import is_below, is_private
-from pytest_brt.sandbox.view import View
+from pytest_brt.errors import SandboxProblem, UsageProblem
+from pytest_brt.sandbox.shown import SYSTEM, View, check_folder, is_below
 
-#: The user that root's processes run as: nobody.
+#: The user that root's processes run as, and that others' are to themselves: nobody.
 NOBODY = 65534
 #: The program that shuts a process in by Landlock.
 _CONFINE = str(Path(__file__).with_name("confine.py"))
-#: What is read of the kernel where there are no namespaces.
-_KERNEL = ("/proc", "/sys/devices/system/cpu")
+#: Namespaces of its own, a session, and no powers.
+_BUBBLEWRAP = (
+    "bwrap", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+    "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL",
+)  # fmt: skip
+_AS_NOBODY = ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
+_MAY_BECOME = ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+#: What is read of the kernel where there is no root of its own.
+_KERNEL = ("/proc", "/sys/devices/system/cpu", "/dev/zero", "/dev/random", "/dev/urandom")
 #: Bytes that a process may write to its own /tmp, and to its shared memory.
 _OWN_FOLDERS = (("/tmp", 512 << 20), ("/dev/shm", 64 << 20))
 
@@ -60,57 +67,25 @@ class Sandbox:
         first, _, number = Path("/proc/self/uid_map").read_text("ascii").split()[-3:]
         return NOBODY if int(first) + int(number) > NOBODY else None
 
-    @property
-    def filter(self) -> bytes:
-        """The filter of system calls, b"" for none."""
-        if self.isolation is Isolation.NONE:
-            return b""
-        return filter_program(apart=self.has_own_root, network=self.network)
-
-    def command(self, argv: Sequence[str], view: View, plan: int) -> list[str]:
-        """Return what runs `argv`; it reads what `plan` returns from a descriptor."""
-        if not self.has_own_root:
-            return [sys.executable, "-P", _CONFINE, str(plan)]
-        line = ["bwrap", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-        line += ["--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
-        line += [] if self.network else ["--unshare-net"]
-        line += ["--seccomp", str(plan)] if self.filter else []
+    def command(self, argv: Sequence[str], view: View, *options: str) -> list[str]:
+        """Return what runs `argv`; the options are bubblewrap's."""
         become: list[str] = []
-        if self.user is None:
-            line += ["--unshare-user", *_no_more_users()]
-            # They are nobody to themselves, and root outside, without any of its powers.
-            line += ["--uid", str(NOBODY), "--gid", str(NOBODY)] if os.geteuid() == 0 else []
-        else:
-            # Root's need no namespace of users: what they see may lie where only root can enter.
-            line += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        if self.user is not None:
             become = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
-        line += [*_mounts(view, self.user), "--remount-ro", "/", "--chdir", "/"]
         # By `env`: what the variables name is loaded by nothing that has a power left.
         variables = [f"{name}={value}" for name, value in view.env.items()]
-        return [*line, *become, "env", "-i", *variables, *argv]
-
-    def plan(self, argv: Sequence[str], view: View, events: int) -> bytes:
-        """Return the filter for bubblewrap, or the order for the program that does without it."""
-        if self.has_own_root:
-            return self.filter
-        order = {
-            "argv": argv,
-            "env": dict(view.env),
-            "readable": [*_KERNEL, *(real for real, _ in view.shown)],
-            "writable": os.path.dirname(view.copy),
-            "landlock": self.isolation is Isolation.LANDLOCK,
-            "filter": self.filter.hex(),
-            "user": self.user,
-            "events": events,
-        }
-        return json.dumps(order).encode("utf-8")
-
-
-@lru_cache(maxsize=1)
-def _no_more_users() -> tuple[str, ...]:
-    done = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
-    option = "--disable-userns"  # bubblewrap 0.8
-    return (option,) if option in done.stdout else ()
+        program = [*become, "env", "-i", *variables, *argv]
+        if not self.has_own_root:
+            readable = [*_KERNEL, *(real for real, _ in view.shown)]
+            folders = ["host" if self.network else "none", os.path.dirname(view.copy), *readable]
+            is_shut = self.isolation is Isolation.LANDLOCK
+            return [sys.executable, "-P", _CONFINE, *(folders if is_shut else ()), "--", *program]
+        line = [*_BUBBLEWRAP, *options]
+        if not self.network:
+            line += ["--unshare-net"]
+        # Root's need no namespace of users: what they see may lie where only root can enter.
+        line += _AS_NOBODY if self.user is None else _MAY_BECOME
+        return [*line, *_mounts(view, self.user), "--remount-ro", "/", *program]
 
 
 def _mounts(view: View, user: int | None) -> list[str]:
@@ -127,8 +102,57 @@ def _mounts(view: View, user: int | None) -> list[str]:
             if folder not in made and not is_below(folder, view.root):
                 # Nobody could not get through a private one to what is shown in it, such as tox
                 # makes; and bubblewrap makes what is missing for its owner alone.
-                is_shut = user is not None and is_private(folder)
+                is_shut = user is not None and not os.stat(folder).st_mode & stat.S_IXOTH
                 options += ["--perms", "0755", "--tmpfs" if is_shut else "--dir", folder]
                 made.add(folder)
         options += [kind, real, named]
     return options
+
+
+def open_sandbox(wanted: str, *, net: str = "none", shown: Sequence[str] = ()) -> Sandbox:
+    """Return the sandbox called `wanted`; "auto" is the strongest that this machine has.
+
+    It has the network `net`: "none", or "host" for the machine's. Each is tried with a small
+    program of the system: nothing of a project can choose it.
+
+    Raises:
+        UsageProblem: an unknown sandbox or network, or a folder that cannot be shown.
+        SandboxProblem: it does not work here; or none does, and the user has to say that tests
+            may run without.
+    """
+    known = ("auto", *Isolation)
+    if wanted not in known:
+        raise UsageProblem(f"--brt-sandbox: unknown sandbox {wanted!r} (one of {', '.join(known)})")
+    if net not in ("none", "host"):
+        raise UsageProblem(f"--brt-net: unknown network {net!r} (one of none, host)")
+    if sys.platform != "linux":
+        raise SandboxProblem(f"tests are run on Linux only, and this is {sys.platform}")
+    folders = tuple(map(check_folder, shown))
+    sandbox = Sandbox(isolation=Isolation.NONE, network=net == "host", shown=folders)
+    if wanted == Isolation.NONE:
+        return replace(sandbox, remarks=("tests can read and change all that you can",))
+    remarks: list[str] = []
+    for isolation in (Isolation.BUBBLEWRAP, Isolation.LANDLOCK):
+        if wanted in ("auto", isolation):
+            opened = replace(sandbox, isolation=isolation)
+            why_not = _try(opened)
+            if not why_not:
+                return replace(opened, remarks=tuple(remarks))
+            remarks.append(f"no {isolation}: {why_not}")
+    raise SandboxProblem(
+        f"--brt-sandbox: tests cannot be isolated here ({'; '.join(remarks)}); install bubblewrap,"
+        " or add --brt-sandbox none to run them as processes that can change your files"
+    )
+
+
+def _try(sandbox: Sandbox) -> str:
+    """Return why a small program does not run in a sandbox, "" where it does."""
+    if sandbox.has_own_root and not shutil.which("bwrap"):
+        return "bubblewrap is not installed"
+    with tempfile.TemporaryDirectory(prefix="brt-trial-") as folder:
+        shown = tuple((path, path) for path in SYSTEM)
+        view = View(root=folder, copy=folder, tree=folder, env={}, shown=shown)
+        command = sandbox.command(["/bin/true"], view)
+        trial = subprocess.run(command, capture_output=True, text=True, check=False)
+    words = [f"exit status {trial.returncode}", *trial.stderr.strip().splitlines()]
+    return words[-1] if trial.returncode else ""

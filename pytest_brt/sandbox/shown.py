@@ -1,4 +1,4 @@
-"""What code of a project sees of the machine: a list, and what our own interpreter finds of it.
+"""What code of a project sees of the machine: what is shown of it, its variables, its paths.
 
 A checkout may be a stranger's, and can hold links and settings that name any folder. So nothing
 that the project names is shown, but for what is an installed Python.
@@ -6,16 +6,21 @@ that the project names is shown, but for what is an installed Python.
 
 from __future__ import annotations
 
+import json
 import os
-import pwd
-import stat
+import re
 import sys
-from collections.abc import Iterator
-from glob import escape, glob
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.bounded import is_file
 from pytest_brt.errors import UsageProblem
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.sandbox.events import ExceptionInfo
+from pytest_brt.sandbox.placing import ALIAS
+from pytest_brt.sandbox.workspace import Workspace
+from pytest_brt.types import Frame, Raised, Subject
 
 #: What programs and their libraries need of any system, and everybody may know.
 SYSTEM = (
@@ -31,6 +36,111 @@ _OWN = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/proc", "/sys")
 _FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
 #: Links that lead to an interpreter; the kernel follows no more either.
 _MOST_LINKS = 40
+#: Our scripts of the project's interpreter, and where they lie in a root of its own.
+_INSIDE, _TOOLS = str(Path(__file__).with_name("inside")), "/run/brt"
+#: Where libraries are, in an environment of the project too.
+_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python[\d.]+/")
+#: What is passed on of our own variables; everything else (tokens, keys, sockets) is not.
+_PASSED_ON = re.compile(
+    "PATH|LANG|LANGUAGE|LC_.*|TZ|LD_LIBRARY_PATH|PYTHONUTF8|PYTHONCOERCECLOCALE"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The folders and variables of one process, and what the paths mean that it names."""
+
+    #: The project's own path, the private copy of it, and where the process finds it.
+    root: str
+    copy: str
+    tree: str
+    env: Mapping[str, str]
+    #: Where it finds our scripts.
+    tools: str = ""
+    #: What it may read besides: the real path of each folder or file, and its name.
+    shown: tuple[tuple[str, str], ...]
+
+    def own_paths(self, text: bytes) -> bytes:
+        """Return what a process prints or reports with the project's own path for the copy."""
+        tree, root = (json.dumps(path)[1:-1].encode("ascii") for path in (self.tree, self.root))
+        return text.replace(tree, root)
+
+    def name(self, text: str) -> str:
+        """Return a text with the names of test files as their tests call them."""
+        return re.sub(f"{ALIAS}[0-9]+", "", text)
+
+    def relative(self, path: str) -> str | None:
+        """Return a path relative to the project, or None when it lies elsewhere."""
+        plain = self.name(path)
+        below = plain.removeprefix(self.root)
+        if below == plain or not below.startswith("/") or _LIBRARY.search(below):
+            return None
+        return below[1:]
+
+    def raised(self, info: ExceptionInfo) -> Raised:
+        """Return an exception with its paths made the project's."""
+        frames: list[Frame] = []
+        for path, line, function in info.frames:
+            name = self.relative(path)
+            is_project = name is not None and not is_test_path(name)
+            frames.append(
+                Frame(path=name or path, line=line, function=function, project=is_project)
+            )
+        return Raised(
+            type=self.name(info.type),
+            message=self.name(info.message),
+            bases=info.bases,
+            frames=tuple(frames),
+            values=info.values,
+        )
+
+
+def make_view(
+    subject: Subject, workspace: Workspace, shown: Sequence[str], *, own_root: bool, **env: str
+) -> View:
+    """Return what processes see of a project whose copy is a workspace.
+
+    With `own_root` they find it at its own path. What the user has `shown`, they may read.
+    """
+    tree, folder, tools = subject.root, "/tmp", _TOOLS
+    if not own_root:
+        tree, folder, tools = str(workspace.copy), str(workspace.temporary), _INSIDE
+    variables = {
+        "LANG": "C.UTF-8",
+        **{name: os.environ[name] for name in filter(_PASSED_ON.fullmatch, os.environ)},
+        **dict.fromkeys(("HOME", "TMPDIR"), folder),
+        **dict.fromkeys(("USER", "LOGNAME"), "nobody"),
+        **dict(subject.env),
+        "PYTHONPATH": os.pathsep.join(subject.import_path(tree)),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        **env,
+    }
+    # The tests' own subprocesses find the same interpreter.
+    folders = (os.path.dirname(subject.python), variables.get("PATH", os.defpath))
+    libraries = variables.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    named = [*subject.users_path, *libraries]
+    # Whoever started us has started it so: what `.pth` files in it name is the user's choice.
+    named += sys.path if subject.python == sys.executable else ()
+    named = [path for path in named if _can_be_shown(path, subject.root)]
+    return View(
+        root=subject.root,
+        copy=str(workspace.copy),
+        tree=tree,
+        tools=tools,
+        env={**variables, "PATH": os.pathsep.join(folders)},
+        shown=(
+            *interpreter_folders(subject.python, subject.root),
+            *((os.path.realpath(path), path) for path in (*named, *shown)),
+            *((path, path) for path in (*SYSTEM, *workspace.environments)),
+            (_INSIDE, tools),
+        ),
+    )
+
+
+def _can_be_shown(path: str, root: str) -> bool:
+    """Return whether a path is that of a folder outside of a project that may be shown."""
+    is_folder = os.path.isabs(path) and os.path.isdir(path)
+    return is_folder and not is_below(path, root) and not shows_too_much(path)
 
 
 def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
@@ -39,34 +149,18 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
     These are those of the links that lead to it which hold an installed Python. The first one may
     be an environment: outside of the project, the user has chosen it.
     """
-    hop = os.path.abspath(python)
+    hop = Path(python).absolute()
     for number in range(_MOST_LINKS):
-        named = os.path.dirname(os.path.dirname(hop))
-        real = os.path.realpath(named)
-        holds_python = glob(f"{escape(real)}/lib*/python3*/os.py") and not shows_too_much(real)
-        is_chosen = number == 0 and is_file(Path(real, "pyvenv.cfg"))
-        if not is_below(real, root) and (is_chosen or holds_python):
+        named = hop.parents[1]
+        real = named.resolve()
+        holds_python = any(real.glob("lib*/python3*/os.py")) and not shows_too_much(str(real))
+        is_chosen = number == 0 and is_file(real / "pyvenv.cfg")
+        if (is_chosen or holds_python) and not real.is_relative_to(root):
             # A link in the project is in its copy too, and leads to where the folder is.
-            yield real, real if is_below(named, root) else named
-        if not os.path.islink(hop):
+            yield str(real), str(real if named.is_relative_to(root) else named)
+        if not hop.is_symlink():
             return
-        folder = os.path.realpath(os.path.dirname(hop))
-        hop = os.path.normpath(os.path.join(folder, os.readlink(hop)))
-
-
-def is_private(folder: str) -> bool:
-    """Return whether only its owner and their group can enter a folder."""
-    return not os.stat(folder).st_mode & stat.S_IXOTH
-
-
-def own_import_folders(python: str, root: str) -> Iterator[str]:
-    """Yield what our own interpreter imports from, where it is the project's too.
-
-    Whoever started us has started it so: what `.pth` files in it name is the user's choice.
-    """
-    for entry in sys.path if python == sys.executable else ():
-        if os.path.isdir(entry) and not is_below(entry, root) and not shows_too_much(entry):
-            yield os.path.abspath(entry)
+        hop = Path(os.path.normpath(hop.parent.resolve() / hop.readlink()))
 
 
 def check_folder(named: str) -> str:
@@ -89,17 +183,15 @@ def check_folder(named: str) -> str:
 def shows_too_much(folder: str) -> bool:
     """Return whether a folder is, or holds, the user's home or what a sandbox has of its own."""
     # With sudo, HOME is root's, and the files are those of who called it.
-    users = (str(os.getuid()), os.environ.get("SUDO_UID"))
-    homes = [entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users]
-    private = filter(os.path.isdir, (os.path.expanduser("~"), *homes))
+    homes = map(os.path.expanduser, ("~", f"~{os.environ.get('SUDO_USER', '')}"))
     real = os.path.realpath(folder)
-    return any(is_below(path, real) for path in (*map(os.path.realpath, private), *_OWN))
+    return any(is_below(os.path.realpath(path), real) for path in (*homes, *_OWN))
 
 
 def find_outside(name: str, value: str, root: Path) -> str:
     """Return the first folder of a variable that has tests of the project in `root` read more."""
     for entry in value.split(os.pathsep) if name in _FOLDERS_TO_READ else ():
-        if not is_below(os.path.realpath(root / entry), os.path.realpath(root)):
+        if not (root / entry).resolve().is_relative_to(root.resolve()):
             return entry
     return ""
 

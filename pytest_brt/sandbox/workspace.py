@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pytest_brt.bounded import is_file, is_folder
 from pytest_brt.errors import SandboxProblem, UnsafeChange
-from pytest_brt.sandbox.shown import is_below
 from pytest_brt.types import FileChange
 
 #: Folders that a copy does without.
@@ -24,11 +23,6 @@ EXCLUDED = frozenset(
         "node_modules", ".idea", ".vscode",
     }
 )  # fmt: skip
-#: Removes a folder when nobody holds the other end of its input any more.
-_CLEANER = (
-    "trap '' INT TERM HUP; read -r _; "
-    'for _ in 1 2 3; do chmod -R u+rwX "$1"; rm -rf -- "$1" && exit; sleep 1; done'
-)
 
 
 def is_environment(folder: Path) -> bool:
@@ -59,23 +53,13 @@ def name_full_disk() -> Iterator[None]:
         ) from error
 
 
-class HeldFolder:
-    """A folder that a process of its own removes when this one closes it, ends or is killed."""
+class Scratch(tempfile.TemporaryDirectory[str]):
+    """A folder for private copies, which goes when Python ends at the latest."""
 
     def __init__(self) -> None:
         """Make the folder."""
-        self.path = Path(tempfile.mkdtemp(prefix="brt-"))
-        self._cleaner = subprocess.Popen(
-            ["/bin/sh", "-c", _CLEANER, "sh", str(self.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    def close(self) -> None:
-        """Remove the folder."""
-        self._cleaner.communicate()
+        super().__init__(prefix="brt-")
+        self.path = Path(self.name)
 
 
 class Workspace:
@@ -93,24 +77,22 @@ class Workspace:
         own = (path for path in places if os.path.realpath(path) == str(path))
         self.environments = [str(path) for path in own if is_environment(path)]
         shutil.copytree(root, self.copy, symlinks=True, ignore=self._left_out)
-        self.copy.chmod(0o755)
         # Tests are put into folders that may be read alone in the project.
-        locked = ["find", str(self.copy), "-type", "d", "!", "-perm", "-u=rwx"]
-        subprocess.run([*locked, "-exec", "chmod", "u+rwx", "{}", "+"], check=True)
+        unlock(self.copy)
         for path in self.environments:
             (self.copy / os.path.relpath(path, root)).mkdir(parents=True, exist_ok=True)
 
     def _left_out(self, folder: str, names: Sequence[str]) -> set[str]:
         """Return what of a folder is not copied; links are, whatever they lead to."""
-        left_out = EXCLUDED.intersection(names)
+        left_out = {*EXCLUDED.intersection(names)}
         for name in names:
             path = os.path.join(folder, name)
             is_plain = os.path.isfile(path) or os.path.isdir(path)
             # What we may not read is no part of it.
             is_copied = os.path.islink(path) or (is_plain and os.access(path, os.R_OK))
             if path in self.environments or not is_copied:
-                left_out |= {name}
-        return {*left_out}
+                left_out.add(name)
+        return left_out
 
     def keep_bytecode(self, kept: Path) -> None:
         """Keep what was compiled here for other copies: compiling costs more than many suites.
@@ -118,6 +100,7 @@ class Workspace:
         What ran here is to be the unpatched project with its own tests alone: others could leave
         something else than what was compiled.
         """
+        unlock(self.copy)
         folder = Path(tempfile.mkdtemp(dir=kept.parent))
         for compiled in self.copy.rglob("__pycache__"):
             if not compiled.is_symlink():  # what it leads to is not ours
@@ -141,18 +124,18 @@ class Workspace:
         """
         for change in changes:
             place = Path(os.path.normpath(self.copy / change.path))
-            if not is_below(os.path.realpath(place.parent), str(self.copy)) or place == self.copy:
+            folder = Path(os.path.realpath(place.parent))
+            if not folder.is_relative_to(self.copy):
                 raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
-            if place.is_symlink() or place.is_file():
-                place.unlink()
+            place.unlink(missing_ok=True)
             # What was compiled of it would be taken for valid where size and second agree.
-            cache = place.parent / "__pycache__"
+            cache = folder / "__pycache__"
             if cache.is_symlink():
                 cache.unlink()
             for stale in cache.glob(f"{place.stem}.*"):
                 stale.unlink()
             if change.content is not None:
-                place.parent.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(change.content)
                 place.chmod(0o755 if change.executable else 0o644)
 
@@ -167,6 +150,10 @@ def private_copy(root: Path, parent: Path, compiled: Path) -> Iterator[Workspace
             shutil.copytree(compiled, workspace.copy, symlinks=True, dirs_exist_ok=True)
         yield workspace
     finally:
-        # Whatever permissions was given to what is in it.
-        subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False, capture_output=True)
+        unlock(folder)
         shutil.rmtree(folder)
+
+
+def unlock(folder: Path) -> None:
+    """Have all folders and files in a folder be ours to change; links are not followed."""
+    subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False, capture_output=True)

@@ -60,11 +60,15 @@ def below(pid: int) -> set[tuple[int, str]]:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are read from /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_signal_to_the_command_ends_all_of_it(number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_to_the_command_ends_all_of_it(
+    number: signal.Signals, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    copies = tmp_path_factory.mktemp("copies")  # SIGKILL leaves them
     write_tree(tmp_path, {"pkg/__init__.py": SOURCE, "issue.md": REPORT})
     started = subprocess.Popen(
         [sys.executable, "-m", "pytest_brt", "issue", "issue.md", "--brt-timeout=100"],
         cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(copies)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

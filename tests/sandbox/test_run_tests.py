@@ -9,10 +9,10 @@ from contextlib import closing
 import pytest
 
 from pytest_brt.render.words import run_words
-from pytest_brt.sandbox.available import open_sandbox
-from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.sandbox import open_sandbox
 from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import FileChange, Subject, TestRun, Verdict
 from tests.support.projects import make_project

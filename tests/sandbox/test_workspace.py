@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -89,20 +85,3 @@ def test_a_copy_that_was_locked_is_removed_all_the_same(tmp_path: Path, root: Pa
     with copy_of(root, tmp_path) as workspace:
         (workspace.copy / "pkg").chmod(0)
     assert not workspace.copy.exists()
-
-
-def test_the_folder_goes_when_its_process_is_killed() -> None:
-    code = (
-        "import time; from pytest_brt.sandbox.workspace import HeldFolder;"
-        " print(HeldFolder().path, flush=True); time.sleep(60)"
-    )
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    folder = Path(child.stdout.readline().strip())
-    assert folder.is_dir()
-    os.kill(child.pid, signal.SIGKILL)
-    child.communicate()
-    deadline = time.monotonic() + 30
-    while folder.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not folder.exists()

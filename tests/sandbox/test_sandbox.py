@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from venv import EnvBuilder
 
 import pytest
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
-from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.interpreter import ask_interpreter
-from pytest_brt.sandbox.sandbox import Isolation
+from pytest_brt.sandbox.sandbox import Isolation, open_sandbox
 from pytest_brt.types import Subject
 
 
@@ -22,13 +22,15 @@ def test_bubblewrap_is_taken_where_it_runs() -> None:
     assert sandbox.remarks == ()
 
 
-def test_without_bubblewrap_it_is_landlock_and_said_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    sandbox = open_sandbox("auto")
+def test_without_bubblewrap_it_is_landlock_and_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        for name in ("env", "setpriv"):
+            Path(folder, name).symlink_to(f"/usr/bin/{name}")
+        monkeypatch.setenv("PATH", folder)
+        sandbox = open_sandbox("auto")
     assert sandbox.isolation is Isolation.LANDLOCK
-    assert sandbox.remarks[0] == "no bubblewrap: bubblewrap is not installed"
+    assert sandbox.remarks == ("no bubblewrap: bubblewrap is not installed",)
 
 
 def test_the_words_of_a_bubblewrap_that_fails_are_kept(
