@@ -61,12 +61,8 @@ NO_MODEL = 6
 NO_LEADER = 7
 #: Options that change no result: what is written where, how many at a time, how long it may take.
 _IDLE = ("replies", "report", "jobs", "budget", "memory", "executor")
-#: How pytest ends what was not stopped from outside.
-_ENDINGS = (
-    pytest.ExitCode.OK,
-    pytest.ExitCode.TESTS_FAILED,
-    pytest.ExitCode.NO_TESTS_COLLECTED,
-)
+#: How pytest ends what did not come to its end.
+_BROKEN_OFF = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
 
 
 def run_apart(typed: Sequence[str], root: str | None = None, plugins: Sequence[object] = ()) -> int:
@@ -338,7 +334,7 @@ class Session:
         self.config.hook.pytest_brt_finished(record=record)
         ended = f"{datetime.now():%Y-%m-%d %H:%M}"
         report = build_report(record, replace(self.setting, ended=ended), 0)
-        is_over = session.exitstatus in _ENDINGS
+        is_over = session.exitstatus not in _BROKEN_OFF
         code = session.exitstatus or self._exit_code(record, report)
         self.report = replace(report, exit_code=int(code))
         said = list(write_all(self.report, record, self.options, bench))
