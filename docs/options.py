@@ -6,7 +6,6 @@ python docs/options.py > docs/options.md
 from __future__ import annotations
 
 from pytest_brt.plugin.option_list import (
-    GROUPS,
     MORE_OPTIONS,
     OPTIONS,
     SETTINGS,
@@ -24,6 +23,17 @@ set in its pytest settings (`pytest.ini`, `pyproject.toml`, …); the command li
 else is set on the command line or by an environment variable only, so that somebody else's
 checkout cannot change it.
 """
+#: The groups of options, each in the order of the table.
+GROUPS = {
+    "Tests from bug reports": (
+        "issue tests strategy budget write python env jobs samples buggy-file test-file mark"
+    ),
+    "Ranking patches": "rank-fixes guard executor",
+    "Models (optional)": "model edit-model replies steps",
+    "Isolation and limits": "timeout sandbox net memory show",
+    "What a run leaves": "report",
+    "Writing patches with a model": "repair",
+}
 TABLE = """
 | option | what it does | in settings | environment |
 |---|---|---|---|
@@ -39,10 +49,13 @@ What the run's end means is said in [exit codes](ci.md#exit-codes), its output i
 def render() -> str:
     """Return the page."""
     parts = [HEAD]
-    for group, title in GROUPS.items():
-        rows = [row for row in (*OPTIONS, *MORE_OPTIONS) if row[1] == group]
-        lines = [_line(flag, metavar, text) for flag, _, metavar, _, _, text in rows]
-        parts.append(f"\n## {title[0].upper()}{title[1:]}\n{TABLE}{''.join(lines)}")
+    for title, names in GROUPS.items():
+        lines = [
+            _line(flag, metavar, text)
+            for flag, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS)
+            if flag.removeprefix("--").removeprefix("brt-") in names.split()
+        ]
+        parts.append(f"\n## {title}\n{TABLE}{''.join(lines)}")
     return "".join([*parts, TAIL])
 
 

@@ -15,14 +15,14 @@ from pytest_brt.shown import say
 
 #: Command → the file that has it, which is imported for that command alone, and what it does.
 _COMMANDS = {
-    "demo": ("demo", "show what comes out, on a small example"),
+    "demo": ("run", "show what comes out, on a small example"),
     "issue": ("run", "write failing tests for bug reports"),
     "rank": ("run", "rank patches"),
     "repair": ("run", "write patches for a bug report, with a model"),
-    "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
+    "check": ("tests", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept or reject the bug tests of the last run"),
-    "gate": ("gate", "say whether a change brings a test that fails without it"),
-    "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
+    "gate": ("tests", "say whether a change brings a test that fails without it"),
+    "unmark": ("tests", "remove the xfail marker from tests whose bug is fixed"),
     "models": ("models", "say which models there are, and measure one"),
 }
 #: The exit code of a program that a closed pipe ends, as shells give it.
@@ -45,15 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"pytest-brt {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, (file, what) in _COMMANDS.items():
-        command = commands.add_parser(name, help=what, description=f"{what.capitalize()}.")
+        about = f"{what.capitalize()}."
+        command = commands.add_parser(name, help=what, description=about, allow_abbrev=False)
         if name in words:
             command.add_argument("--root", default=".", help="the project (default: here)")
             importlib.import_module(f"pytest_brt.cli.{file}").set_up(command, name)
     known, rest = parser.parse_known_args(words)
-    if rest and "files" not in known:
+    known.rest = rest
+    if rest and "rank_fixes" not in known:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
-        return known.command(known, rest) if "files" in known else known.command(known) or 0
+        return known.command(known) or 0
     except BrtError as error:
         say(f"pytest-brt: {error}", error=True)
         return 4

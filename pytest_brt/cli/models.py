@@ -14,12 +14,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from pytest_brt import __version__
-from pytest_brt.cli.demo import write_files
+from pytest_brt.cli.run import write_files
 from pytest_brt.errors import BrtError
 from pytest_brt.model.child import engines
-from pytest_brt.model.model import open_model
-from pytest_brt.model.replies import Replies
-from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import PORTS, gguf_files, read_spec
 from pytest_brt.shown import say
 
@@ -31,8 +28,8 @@ _GB = 1e9
 def set_up(parser: argparse.ArgumentParser, _: str) -> None:
     """Say what the command takes."""
     parser.description = (
-        "Say which models there are on this machine, and ask each server for one token. With "
-        "--measure SPEC, let a model write tests for ten made-up bugs and say how many are right."
+        "Say which models there are on this machine. With --measure SPEC, let a model write tests "
+        "for ten made-up bugs and say how many are right."
     )
     parser.add_argument("--measure", metavar="SPEC", help="a model, as --brt-model takes it")
     parser.set_defaults(command=_models)
@@ -55,28 +52,14 @@ def _found() -> Iterator[str]:
     for scheme in PORTS:
         server = read_spec(f"{scheme}:").server
         try:
-            names = [f"{scheme}:{name}" for name in server.models()]
-            yield f"  {', '.join(names)} ({_one_token(names[0])})"
-        except (BrtError, IndexError):
-            yield f"  {scheme}: no model on port {server.port}"
+            yield from [f"  {scheme}:{name}" for name in server.models()]
+        except BrtError:
+            yield f"  {scheme}: no server on port {server.port}"
     yield "\nworth having (facts of their makers; measure one here with --measure):"
     rows = tomllib.loads(files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8"))
     for row in rows["model"]:
         yield f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}"
         yield f"            {row['repository']} {row['file']}"
-
-
-def _one_token(text: str) -> str:
-    """Return how long a model takes for one token, or why it has none."""
-    usage = Usage(deadline=time.monotonic() + 120)
-    model = open_model(read_spec(text), Replies(None)).paid_by(usage)
-    try:
-        model.text(Request(messages=(Message("user", "Say yes."),), max_tokens=1))
-    except BrtError as problem:
-        return str(problem)
-    finally:
-        model.close()
-    return f"a token in {usage.cost.seconds:.1f} s"
 
 
 def _measured(spec: str) -> Iterator[str]:
@@ -109,9 +92,8 @@ def _try(folder: Path, spec: str) -> tuple[bool, int]:
     if not path.exists():  # the run could not begin, as without any sandbox
         return False, 0
     report = json.loads(path.read_text("utf-8"))
-    costs = [attempt["cost"] for issue in report["issues"] for attempt in issue["attempts"]]
-    spent = sum(cost["prompt_tokens"] + cost["tokens"] for cost in costs)
-    patches = [patch for ranking in report["rankings"] for patch in ranking["patches"]]
-    passed = {c["test"] for patch in patches for c in patch["cells"] if c["verdict"] == "PASS"}
-    first = report["tests"][0] if report["tests"] else {"candidate": False}
-    return first["candidate"] and first["id"] in passed, spent
+    costs = [attempt["cost"] for attempt in report["issues"][0]["attempts"]]
+    cells = [cell for ranking in report["rankings"] for cell in ranking["patches"][0]["cells"]]
+    passed = {cell["test"] for cell in cells if cell["verdict"] == "PASS"}
+    is_right = any(test["candidate"] and test["id"] in passed for test in report["tests"][:1])
+    return is_right, sum(cost["prompt_tokens"] + cost["tokens"] for cost in costs)

@@ -41,18 +41,18 @@ def _review(arguments: argparse.Namespace) -> None:
     said = dict.fromkeys(arguments.accept, Review.ACCEPTED)
     said |= dict.fromkeys(arguments.reject, Review.REJECTED)
     for key in said:
-        if key not in (*tests, *values):
-            there_are = ", ".join((*tests, *values))
+        if key not in tests | values:
+            there_are = ", ".join(tests | values)
             raise UsageProblem(f"review: no test {key!r} (there are {there_are})")
     for key, test in tests.items():
         if key not in said:
             _show(key, test)
-        tests[key] = replace(test, review=said.get(key, test.review))
-    judged = list(tests.values())
+    judged = [replace(test, review=said.get(key, test.review)) for key, test in tests.items()]
     for key, (words, value) in values.items():
         # Another run may have given the short name to another value.
         say(on_a_line(f"{said[key]}: {words}" if key in said else f"{key}  {words}"))
-        judged += [value] if said.get(key) is Review.ACCEPTED else ()
+        if said.get(key) is Review.ACCEPTED:
+            judged.append(value)
     save_last_run(folder, replace(last, tests=tuple(judged)))
     of, tally = count(len(judged), "test"), reviewed(judged)
     say(f"{tally} of {of}" if tally else f"{of}, not reviewed yet (--accept T1 --reject T2)")
@@ -62,16 +62,16 @@ def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
     """Yield what leading patches give in calls, in words, and a test that wants it."""
     tests = {judged.test.id: judged for judged in last.tests}
     for telling in last.tellings:
-        statements = (*telling.setup, telling.expression)
         for given in telling.gives if telling.test in tests else ():
             words = call_words(telling.setup, telling.expression, [given])
+            statements = (*telling.setup, telling.expression)
             yield words, stating(tests[telling.test], statements, given)
 
 
 def _show(key: str, judged: JudgedTest) -> None:
     test, state = judged.test, ", rejected" if judged.review is Review.REJECTED else ""
     say(on_a_line(f"{key}  {test.name}  ({how_sure(judged)}{state})"))
-    say(textwrap.indent(textwrap.fill(test.oracle.sentence, 96), "    "))
+    say(f"    {test.oracle.sentence}")
     for run in judged.judgement.runs[:1]:
         say(f"    now: {run_words(run)}")
     say(f"\n{textwrap.indent((test.source or '').strip(), '    | ')}\n")

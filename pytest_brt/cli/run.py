@@ -1,4 +1,4 @@
-"""``pytest-brt issue``, ``rank``, ``repair``: pytest, bare.
+"""``pytest-brt issue``, ``rank``, ``repair`` and ``demo``: pytest, bare.
 
 For projects whose own pytest settings stop pytest before plugins load: an ini file that
 pytest refuses, required plugins that are not installed here, a newer minimum version.
@@ -8,60 +8,99 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
-import textwrap
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS, TYPED, apart
+from pytest_brt.errors import UsageProblem
+from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS, declaration, destination
+from pytest_brt.shown import say
 
 #: Command → the option that its files are given to, what they are called, and what they are.
 _RUNS = {
-    "issue": ("--brt-issue", "FILE", "bug report; '-' reads stdin"),
-    "rank": ("--rank-fixes", "PATH", "folder of patches, or patches"),
-    "repair": ("--brt-repair", "FILE", "bug report"),
+    "issue": ("brt_issue", "FILE", "bug report; '-' reads stdin"),
+    "rank": ("rank_fixes", "PATH", "folder of patches, or patches"),
+    "repair": ("brt_repair", "FILE", "bug report"),
 }
+#: The files of the demo, each below a line with its path.
+PROJECT = Path(__file__).parent / "demo.txt"
+
+
+def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add options of pytest's, as in ``--timeout`` for ``--brt-timeout``: all, or some by name."""
+    for row in (*OPTIONS, *MORE_OPTIONS):
+        name = row[0].removeprefix("--brt-")
+        if row[0] not in MODES and (not names or name in names):
+            parser.add_argument(f"--{name}", **declaration(row))
 
 
 def set_up(parser: argparse.ArgumentParser, name: str) -> None:
-    """Say what a command takes, and list its options."""
-    option, metavar, about = _RUNS[name]
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description = (
-        f"{parser.description} Further options are pytest's, and those below,\n"
-        "which may be written with 'brt-' too: '--jobs 3' is '--brt-jobs 3'."
-    )
-    parser.epilog = "\n".join(_listed())
+    """Say what a command takes."""
+    if name == "demo":
+        _set_up_demo(parser)
+        return
+    target, metavar, about = _RUNS[name]
+    parser.description = f"{parser.description} Further options are pytest's, and those below."
     nargs = 1 if name == "repair" else "+"
-    parser.add_argument("files", nargs=nargs, metavar=metavar, help=about)
+    parser.add_argument(target, nargs=nargs, metavar=metavar, help=about)
     if name != "rank":
-        parser.add_argument("--rank", metavar="PATH", nargs="+", help="then rank these patches")
-    parser.set_defaults(command=_run, option=option, rank=())
+        about = "then rank these patches"
+        parser.add_argument("--rank", dest="rank_fixes", nargs="+", metavar="PATH", help=about)
+    add_options(parser)
+    parser.set_defaults(command=_run)
 
 
-def _listed() -> Iterator[str]:
-    """Yield the options, as `argparse` would show them."""
-    for flag, _, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS):
-        if flag not in MODES:
-            yield f"  {flag.replace('--brt-', '--')} {metavar}"
-            yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
+def _run(arguments: argparse.Namespace) -> int:
+    options = [
+        f"{flag}={text}"
+        for flag, *_ in (*OPTIONS, *MORE_OPTIONS)
+        for text in getattr(arguments, destination(flag), None) or ()
+    ]
+    return run_bare(sys.argv[1:], [*options, *arguments.rest], arguments.root)
 
 
-def _run(arguments: argparse.Namespace, rest: Sequence[str]) -> NoReturn:
-    options = [f"{arguments.option}={file}" for file in arguments.files]
-    options += [f"--rank-fixes={path}" for path in arguments.rank]
-    known = {flag for flag, *_ in (*OPTIONS, *MORE_OPTIONS)}
-    for argument in rest:
-        ours = argument.replace("--", "--brt-", 1)
-        options.append(ours if ours.partition("=")[0] in known else argument)
-    root = Path(arguments.root).resolve()
+def run_bare(typed: Sequence[str], options: Sequence[str], root: str = ".") -> int:
+    """Run pytest with options of ours for the project at `root`; a user `typed` something else."""
+    # The project's modules are taken for nobody else's, whatever they are called.
+    sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]  # noqa: PTH109
+    from pytest_brt.plugin.session import TYPED, run_apart  # it is half of the package
+
     # A project may need its own plugins; loading them is not what this run is about.
-    typed = shlex.join(["pytest-brt", *sys.argv[1:]])
-    environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
-    command = [sys.executable, "-P", "-m", "pytest", *apart(root), *options]
-    # It goes on as another program, so that there is one process that signals reach and that
-    # ends: with a child, ``timeout`` or a cancelled job would end this one alone.
-    sys.stdout.flush()
-    os.execve(command[0], command, environment)
+    os.environ |= {"PYTEST_ADDOPTS": "", TYPED: shlex.join(["pytest-brt", *typed])}
+    return run_apart(options, root)
+
+
+def _set_up_demo(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Make a small project with a bug, a bug report and three patches; reproduce "
+        "the bug, rank the patches, and write the page. Nothing is fetched."
+    )
+    where = "where to make it (default: a temporary folder)"
+    parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
+    parser.set_defaults(command=_demo)
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    if arguments.folder and Path(arguments.folder).exists():
+        raise UsageProblem(f"demo: {arguments.folder!r} exists already (name a new folder)")
+    folder = Path(arguments.folder or tempfile.mkdtemp(prefix="demo-of-pytest-brt-")).resolve()
+    write_files(PROJECT, folder)
+    say(f"{folder}: a project with a bug, the report issue.md, and patches/")
+    say(f"The page, for a browser, will be {(folder / 'report.html').as_uri()}\n")
+    typed = ["issue", "issue.md", "--rank", "patches", "--report=report.html"]
+    say(f"$ pytest-brt {' '.join(typed)}")
+    os.chdir(folder)
+    options = ["--brt-issue=issue.md", "--rank-fixes=patches", "--brt-report=report.html"]
+    return run_bare(typed, [*options, f"--brt-python={sys.executable}"])
+
+
+def write_files(path: Path, folder: Path) -> list[str]:
+    """Write the files that are in one, each below a line with its path; return their paths."""
+    parts = re.split(r"^==> (.+)\n", path.read_text("utf-8"), flags=re.MULTILINE)
+    for place, text in zip(parts[1::2], parts[2::2], strict=True):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(text, "utf-8")
+    return parts[1::2]

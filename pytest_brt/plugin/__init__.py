@@ -1,50 +1,46 @@
 """The hooks that pytest calls at every start: they decide, and import the rest when asked.
 
 Without one of our mode options the plugin only declares its options and marker. With one, it has
-pytest start once more, apart from the project's settings (`start`), and that run is ours.
+pytest start once more, apart from the project's settings and code (`session`): that run is ours.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from argparse import SUPPRESS
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from pluggy import HookimplMarker
 
+from pytest_brt.plugin.option_list import (
+    MORE_OPTIONS,
+    OPTIONS,
+    SESSION,
+    SETTINGS,
+    declaration,
+    destination,
+    mode_of,
+)
+
 if TYPE_CHECKING:
     import pytest
 
 hookimpl = HookimplMarker("pytest")
 
-#: Set in the test runs that we start ourselves: the plugin stays inert there.
-INNER = "PYTEST_BRT_INNER"
-#: The plugin of a run of ours.
-START = "pytest_brt.plugin.start"
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare every option, and the settings that a project may say."""
-    from pytest_brt.plugin import option_list
-
     about = "-q shows the answer alone, -v everything; all options: 'pytest-brt issue --help'"
     group = parser.getgroup("brt", f"pytest-brt ({about})")
-    for row in (*option_list.OPTIONS, *option_list.MORE_OPTIONS):
-        flag, _, metavar, kind, _, text = row
-        group.addoption(
-            flag,
-            dest=option_list.destination(flag),
-            action="extend" if kind in option_list.REPEATED else "store",
-            # A shell makes several words of ``--rank-fixes patches/*.diff``.
-            nargs="+" if flag == "--rank-fixes" else 1 if kind in option_list.REPEATED else None,
-            metavar=metavar,
-            default=None,
-            help=text if row in option_list.OPTIONS else SUPPRESS,
-        )
-    for flag in option_list.SETTINGS:
+    for row in OPTIONS:
+        group.addoption(row[0], **declaration(row))
+    for row in MORE_OPTIONS:
+        group.addoption(row[0], **{**declaration(row), "help": SUPPRESS})
+    for flag in SETTINGS:
         of: Any = "linelist" if flag == "--brt-env" else "string"
-        parser.addini(option_list.destination(flag), f"{flag} of each run", type=of, default=None)
+        parser.addini(destination(flag), f"{flag} of each run", type=of, default=None)
 
 
 @hookimpl(wrapper=True, tryfirst=True)
@@ -52,17 +48,39 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, args: list[str]
 ) -> Generator[None, object, object]:
     """Carry out a run of ours, before anything of the project's is loaded."""
-    from pytest_brt.plugin.option_list import mode_of
-
-    is_ours = INNER not in os.environ and mode_of(early_config.known_args_namespace)
-    if is_ours and not early_config.pluginmanager.hasplugin(START):
-        from pytest_brt.plugin.start import run_apart
-
-        run_apart(early_config)
+    is_ours = mode_of(early_config.known_args_namespace)
+    if is_ours and not early_config.pluginmanager.hasplugin(SESSION):
+        early_config.option.brt_exit_code = _run_apart(early_config)
         # Nothing is left to do: conftests are not loaded, nor does another plugin prepare a run.
         early_config.known_args_namespace.noconftest = True
         args[:] = ["--help"]
     return (yield)
+
+
+def _run_apart(config: pytest.Config) -> int:
+    """Run pytest once more in this process, with what the user typed; it is what this one does.
+
+    Nothing is imported from the project meanwhile, whatever its modules are called.
+    """
+    path, finders = sys.path, sys.meta_path
+    theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
+    sys.path = [entry for entry in path if entry not in theirs]
+    # pytest would rewrite our asserts, in each run where it may not keep what it makes of them.
+    sys.meta_path = [one for one in finders if "assertion" not in type(one).__module__]
+    try:
+        from pytest_brt.plugin.session import run_apart
+
+        typed = config.invocation_params
+        return run_apart(typed.args, config.known_args_namespace.rootdir, typed.plugins or ())
+    finally:
+        sys.path, sys.meta_path = path, finders
+
+
+@hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Return how the run of ours ended, None where there was none."""
+    code: int | None = getattr(config.option, "brt_exit_code", None)
+    return code
 
 
 def pytest_configure(config: pytest.Config) -> None:

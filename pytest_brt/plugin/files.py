@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Placement
-from pytest_brt.errors import EditProblem, StoreProblem
-from pytest_brt.plugin.inputs import Inputs
+from pytest_brt.errors import BrtError, EditProblem, StoreProblem
 from pytest_brt.plugin.options import Options
 from pytest_brt.render.answer import bug_tests, reviewed
 from pytest_brt.render.report import Report
@@ -19,17 +19,7 @@ from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import keep, write_bytes, write_text
-from pytest_brt.types import (
-    Attempt,
-    FileChange,
-    Issue,
-    JudgedTest,
-    Repair,
-    RunRecord,
-    Trajectory,
-    Verdict,
-    distinct,
-)
+from pytest_brt.types import FileChange, Issue, JudgedTest, RunRecord, Trajectory, Verdict, distinct
 
 #: Where patches of a repair are written, a folder for each report.
 _PATCHES = Path("brt-patches")
@@ -39,64 +29,65 @@ _OURS = b"#pytest-brt:"
 _NAMES = {".html": "HTML", ".md": "Markdown", ".json": "JSON"}
 
 
-def writers(
-    report: Report, record: RunRecord, options: Options, inputs: Inputs
-) -> Iterator[Callable[[], Iterable[str]]]:
-    """Yield what writes each thing that was asked for, and then says so, or raises BrtError."""
+def write_all(
+    report: Report, record: RunRecord, options: Options, bench: Workbench
+) -> Iterator[str | BrtError]:
+    """Write what was asked for; yield a line about each thing, or why it was not written."""
+    root = Path(bench.engine.subject.root)
     for path in options.report:
-        yield partial(_write_report, path, report, record, inputs.bench.engine.subject.root)
+        yield from _tried(_write_report(path, report, record, root))
     if record.repairs:
-        yield partial(_write_patches, record, options.repair)
-    if inputs.bench.cache is not None:
-        yield partial(_keep, inputs.bench.cache, record)
+        yield from _tried(_write_patches(record, options.repair))
+    yield from _tried(_keep(bench.cache, record))
     if options.write in ("new", "into"):
-        yield partial(_write_tests, record, options, inputs.bench)
+        yield from _tried(_write_tests(record, options, bench))
 
 
-def _keep(cache: Path, record: RunRecord) -> Iterator[str]:
-    """Keep for the next run what it may use; what cannot be kept is said, and no error."""
+def _tried(lines: Iterator[str]) -> Iterator[str | BrtError]:
     try:
-        instead = keep(cache, record)
-    except StoreProblem as error:
-        yield f"the tests are not kept for the next run: {error}"
-    else:
-        if instead is not None:
-            yield f"kept: the bug tests of {instead.about} ({reviewed(instead.tests)})"
+        yield from lines
+    except BrtError as error:
+        yield error
+
+
+def _keep(cache: Path | None, record: RunRecord) -> Iterator[str]:
+    """Keep for the next run what it may use."""
+    if cache is None:
+        yield "the tests are not kept for the next run: pytest's cache cannot be written"
+    elif instead := keep(cache, record):
+        yield f"kept: the bug tests of {instead.about} ({reviewed(instead.tests)})"
 
 
 # -- reports and dialogues ----------------------------------------------------------------------
 
 
-def _write_report(path: Path, report: Report, record: RunRecord, root: str) -> Iterator[str]:
+def _write_report(path: Path, report: Report, record: RunRecord, root: Path) -> Iterator[str]:
     """Write a report, and the dialogues with a model beside one for programs."""
     beside = ""
-    if path.suffix == ".html":  # what another kind needs is not imported
-        from pytest_brt.render.page import html
-
-        write_text(path, html(report))
-    elif path.suffix == ".md":
-        from pytest_brt.render.page import markdown
-
-        write_text(path, markdown(report))
-    else:
+    if path.suffix == ".json":
         write_text(path, to_json(report, indent=2) + "\n")
-        if lines := "".join(_dialogues(record, Path(root))):
-            write_text(path.with_suffix(".trajectories.jsonl"), lines)
-            beside = f", dialogues: {path.with_suffix('.trajectories.jsonl')}"
+        if lines := "".join(_dialogues(record, root)):
+            talks = path.with_suffix(".trajectories.jsonl")
+            write_text(talks, lines)
+            beside = f", dialogues: {talks}"
+    else:
+        from pytest_brt.render.page import html, markdown  # what another kind needs
+
+        write_text(path, html(report) if path.suffix == ".html" else markdown(report))
     yield f"{_NAMES[path.suffix]} report: {path}{beside}"
 
 
 def _dialogues(record: RunRecord, root: Path) -> Iterator[str]:
     """Yield each dialogue with a model as a line of JSON: its steps, and the diffs of each."""
-    runs: list[tuple[str, Attempt | Repair, Trajectory]]
-    runs = [("attempt", run, talk) for run in record.attempts for talk in run.trajectories]
-    runs += [("repair", run, run.trajectory) for run in record.repairs if run.trajectory]
-    for of, run, talk in runs:
+    talks: list[tuple[str, Any, Trajectory]]
+    talks = [("attempt", one, talk) for one in record.attempts for talk in one.trajectories]
+    talks += [("repair", one, one.trajectory) for one in record.repairs if one.trajectory]
+    for of, one, talk in talks:
         line = {
             "of": of,
-            "issue": run.issue,
-            "strategy": run.strategy,
-            "index": run.index,
+            "issue": one.issue,
+            "strategy": one.strategy,
+            "index": one.index,
             "ending": talk.ending,
             "reason": talk.reason,
             "steps": list(_steps(talk, root)),
@@ -110,11 +101,10 @@ def _steps(talk: Trajectory, root: Path) -> Iterator[dict[str, object]]:
 
     files: dict[str, FileChange] = {}
     for step in talk.steps:
-        files |= {change.path: change for change in step.changes}
         diffs = list(step.diffs)
         if step.changes:
-            changes = tuple(files[path] for path in sorted(files))
-            diffs.insert(0, canonical_diff(changes, root))
+            files |= {change.path: change for change in step.changes}
+            diffs.append(canonical_diff(tuple(files[path] for path in sorted(files)), root))
         yield {
             "action": step.action,
             "arguments": dict(step.call.arguments) if step.call else {},
@@ -133,29 +123,21 @@ def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
     """Write the fixes that were found for the report `source`, in place of an earlier run's."""
     from pytest_brt.agents.prompts import render
     from pytest_brt.render.answer import fix_words
-    from pytest_brt.render.words import count
-
-    def line(text: str) -> str:
-        return on_a_line(" ".join(text.split()))
 
     issue = next(issue for issue in record.issues if issue.source == source)
-    stem, fixes = Path(source).stem, distinct(record.repairs)
-    folder = _PATCHES / (stem if stem.strip("-. ") else issue.id)
+    folder = _PATCHES / (issue.id if source == "-" else Path(source).stem)
     if folder.resolve() != Path.cwd() / folder:
-        raise StoreProblem(
-            f"{str(folder)!r} is a link, or has one in it, through which nothing is written "
-            "(give another folder)"
-        )
-    for old in sorted(folder.glob("fix-*.diff")):
+        raise StoreProblem(f"{str(folder)!r} is, or lies in, a link: nothing is written through it")
+    for old in folder.glob("fix-*.diff"):
         if old.read_bytes().startswith(_OURS):
             old.unlink()
+    fixes = distinct(record.repairs)
     for fix, repair in fixes:
         values = {"fix": fix, "repair": repair, "issue": issue, "does": fix_words(fix)}
-        header = render("patch", line=line, **values)
+        header = render("patch", line=on_a_line, **values)
         write_text(folder / fix.patch.name, f"{header}\n{fix.patch.text}")
     if fixes:
-        many = count(len(fixes), "patch")
-        yield f"{many} in {folder}, not applied ('git apply FILE' applies one)"
+        yield f"{len(fixes)} in {folder}, not applied ('git apply FILE' applies one)"
     else:
         notes = (note for repair in record.repairs for note in repair.notes)
         yield f"no patch was written: {next(notes, 'no fix passes the tests')}"
@@ -177,10 +159,11 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
         sure = [judged for judged in found if judged.judgement.counts]
         if sure:
             placed = _place(sure[:KEEP], issue, options, bench)
-            edit = placed.edit
+            edit, said = placed.edit, "already there"
             if edit.before != edit.after:
                 write_bytes(Path(bench.engine.subject.root, edit.path), edit.after)
-            yield f"{'already there' if edit.before == edit.after else 'written'}: {edit.path}"
+                said = "written"
+            yield f"{said}: {edit.path}"
             yield from filter(None, [placed.elsewhere])
         elif found:
             yield (
@@ -201,19 +184,19 @@ def _place(
     """
     from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
 
-    sources, root = [judged.test for judged in tests], Path(bench.engine.subject.root)
+    root, mark = Path(bench.engine.subject.root), bool(options.mark)
     plan = partial(plan_edit, issue=issue, root=root)
-    mark, why_not = bool(options.mark), ""
+    sources = [judged.test for judged in tests]
     host = _host(tests[0], bench) if options.write == "into" else ""
-    if host:
-        try:
-            why_not = _runs_otherwise(plan(sources, host=host), bench)
-            if not why_not:
-                return plan(sources, host=host, mark=mark)
-        except EditProblem as problem:
-            why_not = str(problem)
-        sources = sources[:1]
-    return replace(plan(sources, mark=mark), elsewhere=why_not and f"not in {host}: {why_not}")
+    if not host:
+        return plan(sources, mark=mark)
+    try:
+        why_not = _runs_otherwise(plan(sources, host=host), bench)
+        if not why_not:
+            return plan(sources, host=host, mark=mark)
+    except EditProblem as problem:
+        why_not = str(problem)
+    return replace(plan(sources[:1], mark=mark), elsewhere=f"not in {host}: {why_not}")
 
 
 def _runs_otherwise(placed: Placement, bench: Workbench) -> str:

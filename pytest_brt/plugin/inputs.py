@@ -1,303 +1,49 @@
-"""From options to a plan: the reports, patches and tests that the user named, read and checked."""
+"""What the user named, read and checked: the project, reports, patches, tests, models."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
-from pytest_brt import __version__
-from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.layout import hash_of
 from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
-from pytest_brt.pipeline import Job, Plan
-from pytest_brt.plugin.option_list import command_again
 from pytest_brt.plugin.options import Options
-from pytest_brt.render.answer import reviewed
-from pytest_brt.render.report import Setting
 from pytest_brt.report.github import find_address, read_report
 from pytest_brt.report.load import load_issue
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.sandbox import open_sandbox
-from pytest_brt.store import Journal, LastRun, load_last_run, reviews
+from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
+from pytest_brt.store import LastRun, load_last_run
 from pytest_brt.types import Issue, JudgedTest, Patch, Review
 
-Given = Callable[[], tuple[JudgedTest, ...]]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
-    """Everything that is known before the first item runs."""
-
-    plan: Plan
-    bench: Workbench
-    #: The jobs by what pytest calls them: after the file of the patch, or in that of the report.
-    nodes: Mapping[str, Job]
-    #: What the run is made with.
-    setting: Setting
-    #: Branches that change nothing.
-    unchanged: tuple[str, ...]
-    #: Where the tests come from when they are those of an earlier run.
-    earlier: LastRun | None
-
-    def header(self, options: Options) -> Iterator[str]:
-        """Yield what runs, on what, and how it is isolated."""
-        subject, sandbox = self.bench.engine.subject, self.bench.engine.sandbox
-        strategies = ", ".join(self.plan.strategies) if options.issues else "ranking"
-        asked = f"; model {self.bench.model.name}" if self.bench.model.server else ""
-        yield (
-            f"{strategies}; python {self.setting.python}{asked}; "
-            f"sandbox {sandbox.isolation}; {options.jobs} jobs"
-        )
-        if Path(subject.root) != Path.cwd():
-            yield f"project {subject.root}"
-        for remark in sandbox.remarks:
-            yield f"sandbox {sandbox.isolation}: {remark}"
-        if self.earlier:
-            words = filter(None, [f"({self.earlier.about})", reviewed(self.earlier.tests)])
-            yield f"bug tests from the last run {'; '.join(words)}"
-        for issue in self.plan.issues:
-            if issue.unread:
-                yield (
-                    f"{issue.source}: {issue.unread / 1000:,.0f} KB of it are not read (put what "
-                    "shows the bug before long logs)"
-                )
-        if self.unchanged:
-            same = ", ".join(self.unchanged)
-            yield f"{same}: no changes against the commit that is checked out; left out"
-        if asked:
-            yield f"model time limit: {options.budget / 60:g} min"
-
-
-def read_inputs(
-    config: pytest.Config, options: Options, say: Callable[[str], None], closing: ExitStack
-) -> Inputs:
-    """Read and check what `options` name; `closing` ends what is opened.
+def open_project(root: Path, options: Options) -> Runner:
+    """Return what runs tests of the project at `root`; close it when done.
 
     Raises:
-        BrtError: something cannot be used; nothing has been started then.
+        BrtError: the project, its interpreter or the isolation cannot be had.
     """
-    root, cache = config.rootpath, cache_folder(config)
-    tests, fixes = _strategies(config, options)
-    issues = tuple({issue.id: issue for issue in _issues(config, options.issues)}.values())
-    if options.rank_fixes and len(issues) > 1:
-        raise UsageProblem(
-            f"--rank-fixes: patches are ranked for one report, got {len(issues)} (run it for each)"
-        )
-    engine, workers = _open_project(root, options, closing)
-    patches, unchanged = _patches(options.rank_fixes, root, engine.scratch.path)
-    last = None if options.tests or issues else _last_run(cache, patches.values())
-    setting = _setting(config, options, engine)
-    buggy = [
-        _python_file("--brt-buggy-file", path, root) + colon + lines
-        for path, colon, lines in (place.partition(":") for place in options.buggy_file)
-    ]
-    ranked = [issue.id for issue in issues if options.repair in ("", issue.source)]
-    plan = Plan(
-        issues=issues,
-        patches=tuple(patches.values()),
-        reviews=reviews(cache) if cache else {},
-        ranked=ranked[0] if ranked else "",
-        strategies=tests,
-        agents=fixes,
-        given=_given(root, options, engine, last),
-        guard=options.guard,
-        budget=options.budget,
-        places=tuple(buggy),
-        elsewhere=workers and workers.run,
-        jobs=workers.threads if workers else options.jobs,
-        wants_places=bool(options.report) or config.get_verbosity() > 0,
-    )
-    bench = _open_bench(engine, options, cache, setting, closing)
-    nodes = {
-        f"{issue.source}::{job.name}": job
-        for issue in issues
-        for job in (*plan.attempts(issue.id), *plan.fixes(issue.id))
-    }
-    return Inputs(
-        plan=plan,
-        bench=replace(bench, buggy=tuple(place.partition(":")[0] for place in buggy), say=say),
-        nodes=nodes | dict(zip(patches, plan.rows(plan.patches), strict=True)),
-        setting=setting,
-        unchanged=unchanged,
-        earlier=last,
-    )
-
-
-def _setting(config: pytest.Config, options: Options, engine: Runner) -> Setting:
-    subject, reports = engine.subject, [path.resolve() for path in options.report]
-    return Setting(
-        command=command_again(config.invocation_params.args),
-        ended="",
-        version=__version__,
-        python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
-        sandbox=engine.sandbox.isolation,
-        tree=hash_of(config.rootpath, without=reports),
-    )
-
-
-# -- reports and patches ------------------------------------------------------------------------
-
-
-def _issues(config: pytest.Config, sources: Iterable[str]) -> Iterator[Issue]:
-    """Yield reports: of standard input, files, or addresses."""
-    for source in sources:
-        address = None if source == "-" or Path(source).exists() else find_address(source)
-        if address is None:
-            yield load_issue(source, BytesIO(getattr(config.option, "brt_stdin", b"")))
-        else:
-            from pytest_brt.patches.sources import complete
-
-            text = read_report(complete(address, config.rootpath))
-            yield replace(load_issue("-", BytesIO(text)), source=source)
-
-
-def _patches(
-    sources: tuple[str, ...], root: Path, scratch: Path
-) -> tuple[dict[str, Patch], tuple[str, ...]]:
-    """Return patches by what pytest calls them, and branches that change nothing.
-
-    `scratch` may hold what came from branches, or from GitHub.
-    """
-    if not sources:
-        return {}, ()
-    from pytest_brt.patches.sources import read_proposals  # a report alone needs none of it
-
-    proposals = read_proposals(sources, root, scratch)
-    nodes = {
-        # One that was made is called by its name.
-        patch.name
-        if Path(patch.file).is_relative_to(scratch)
-        else Path(os.path.relpath(patch.file, root)).as_posix(): patch
-        for patch in proposals.patches
-    }
-    return nodes, tuple(proposals.unchanged)
-
-
-def _python_file(flag: str, path: str, root: Path) -> str:
-    """Return the path of a file that the user named, relative to the project."""
-    file, root = (root / path).resolve(), root.resolve()
-    if not file.is_file() or not file.is_relative_to(root):
-        raise UsageProblem(
-            f"{flag}: no such file in the project: {path!r} (give its path from {str(root)!r})"
-        )
-    if file.suffix != ".py":
-        raise UsageProblem(f"{flag}: not a Python file: {path!r}")
-    return file.relative_to(root).as_posix()
-
-
-# -- what runs tests, and what is asked ---------------------------------------------------------
-
-
-def _open_project(root: Path, options: Options, closing: ExitStack) -> tuple[Runner, Any]:
-    """Return what runs tests here, and the workers of the cluster that the user names."""
     demand_project(root)
-    shut_in = partial(open_sandbox, options.sandbox, net=options.net, shown=options.show)
-    limits = Limits(seconds=options.timeout, memory_mb=options.memory)
-    sandbox = shut_in()
+    sandbox = shut_in(options)
     subject = find_subject(root, python=options.python, env=dict(options.env), sandbox=sandbox)
-    engine = Runner(subject, sandbox, limits, jobs=options.jobs)
-    closing.callback(engine.close)
-    if not options.executor:
-        return engine, None
-    from pytest_brt.pipeline.ranking import Workers  # what ranks is a fifth of the package
-
-    workers = Workers(options.executor, shut_in, limits)
-    closing.callback(workers.close)
-    return engine, workers
+    limits = Limits(seconds=options.timeout, memory_mb=options.memory)
+    return Runner(subject, sandbox, limits, jobs=options.jobs)
 
 
-def _open_bench(
-    engine: Runner, options: Options, cache: Path | None, setting: Setting, closing: ExitStack
-) -> Workbench:
-    """Return what strategies work with: the project, models, and what is kept."""
-    root, test_file = Path(engine.subject.root), options.test_file
-    # Where nobody is asked, what was answered is not read.
-    kept = cache if options.model != "none" else None
-    replies = Replies(options.replies or (kept and kept / "replies.jsonl"), root)
-    unfinished = replies
-    if options.replies is None:
-        unfinished = Replies(kept and kept / "unfinished-replies.jsonl", root)
-
-    def opened(text: str) -> Model:
-        model = Model(replies=replies, unfinished=unfinished)
-        if text != "none":
-            model = open_model(read_spec(text), replies, unfinished)
-        closing.callback(model.close)
-        return model
-
-    model, other = opened(options.model), options.edit_model
-    is_one = other in ("", options.model)
-    # What is written where, how many at a time, and how long it may take change no result.
-    others = ("replies", "report", "jobs", "budget", "memory", "executor")
-    decisive = vars(options) | dict.fromkeys(others)
-    facts = setting.version, setting.tree, engine.subject, setting.sandbox, decisive
-    return Workbench(
-        engine=engine,
-        model=model,
-        editor=None if is_one else replace(opened(other), usage=model.usage),
-        say=lambda _: None,
-        samples=options.samples,
-        steps=options.steps,
-        host=test_file and _python_file("--brt-test-file", test_file, root),
-        journal=Journal(cache / "journal.jsonl", content_id(*map(repr, facts))) if cache else None,
-        cache=cache,
-    )
-
-
-def _strategies(
-    config: pytest.Config, options: Options
-) -> tuple[dict[str, Strategy], dict[str, Any]]:
-    """Return the strategies of tests that the user wants, and those of fixes, by name."""
-    tests, fixes = dict(STRATEGIES), {}
-    if options.repair:
-        from pytest_brt.agents.specs import REPAIRS  # a fifth of the package
-
-        fixes = dict(REPAIRS)
-    for added in config.hook.pytest_brt_strategies(config=config):
-        for name, way in added.items():
-            known: dict[str, Any] = tests if isinstance(way, Strategy) else fixes
-            if known.setdefault(name, way) is not way:
-                raise UsageProblem(
-                    f"--brt-strategy: {name!r} is given by two plugins (block one with -p no:NAME)"
-                )
-    names = sorted({*tests, *fixes})
-    for name in options.strategy:
-        if name not in names:
-            known_names = ", ".join(names)
-            raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {known_names})")
-    wanted = [name for name in options.strategy if name in tests] or ["auto"]
-    agents = [name for name in options.strategy if name in fixes] or ["auto"]
-    if options.model == "none":  # `auto` is replay: all that there is then
-        wanted = ["replay" if name == "auto" else name for name in wanted]
-        if options.repair or any(tests[name].asks for name in wanted):
-            raise UsageProblem(
-                f"--brt-strategy: {', '.join(options.strategy)!r} needs a model (add --brt-model "
-                "gguf:FILE, or see 'pytest-brt models')"
-            )
-    return (
-        {name: tests[name].sampled(options.samples) for name in wanted},
-        {name: replace(fixes[name], runs=options.samples or fixes[name].runs) for name in agents}
-        if options.repair
-        else {},
-    )
-
-
-# -- what an earlier run left -------------------------------------------------------------------
+def shut_in(options: Options) -> Sandbox:
+    """Return the sandbox that the user wants."""
+    return open_sandbox(options.sandbox, net=options.net, shown=options.show)
 
 
 def cache_folder(config: pytest.Config) -> Path | None:
@@ -318,9 +64,126 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return None  # the project is read-only: what is not kept costs the next run time
 
 
-def _last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
-    """Return the last run, None where it left no tests and the patches bring some."""
-    last = load_last_run(cache) if cache is not None else LastRun()
+def read_issues(options: Options, root: Path, stdin: TextIO) -> tuple[Issue, ...]:
+    """Return the reports, each once: of standard input, files, or addresses.
+
+    Raises:
+        UsageProblem: one cannot be read, or patches cannot be ranked for all of them.
+    """
+    issues: dict[str, Issue] = {}
+    for source in options.issue:
+        address = None if Path(source).exists() else find_address(source)
+        if address is None:
+            issue = load_issue(source, stdin.buffer)
+        else:
+            from pytest_brt.patches.sources import complete
+
+            text = read_report(complete(address, root))
+            issue = replace(load_issue("-", BytesIO(text)), source=source)
+        issues[issue.id] = issue
+    if options.rank_fixes and len(issues) > 1:
+        raise UsageProblem(
+            f"--rank-fixes: patches are ranked for one report, got {len(issues)} (run it for each)"
+        )
+    return tuple(issues.values())
+
+
+def read_patches(options: Options, engine: Runner) -> tuple[Patch, ...]:
+    """Return the patches; what comes from branches, or from GitHub, is written where tests run.
+
+    Raises:
+        UsageProblem: one is not there, or cannot be read.
+    """
+    if not options.rank_fixes:
+        return ()
+    from pytest_brt.patches.sources import read_proposals  # a report alone needs none of it
+
+    root = Path(engine.subject.root)
+    return read_proposals(options.rank_fixes, root, engine.scratch.path).patches
+
+
+def python_file(flag: str, named: str, root: Path) -> str:
+    """Return a file that the user named as PATH or PATH:LINES, from the project's root on.
+
+    Raises:
+        UsageProblem: there is none.
+    """
+    path, sign, lines = named.partition(":")
+    file = (root / path).resolve()
+    if not file.is_file() or file.suffix != ".py" or not file.is_relative_to(root):
+        raise UsageProblem(
+            f"{flag}: no such Python file in the project: {path!r} (give its path from "
+            f"{str(root)!r})"
+        )
+    return f"{file.relative_to(root)}{sign}{lines}"
+
+
+def open_models(config: pytest.Config, options: Options, cache: Path | None) -> list[Model]:
+    """Return the model that is asked, and then another that writes code where there is one.
+
+    Raises:
+        BrtError: there is none that is called so.
+    """
+    if options.model == "none":  # what was answered before is not read
+        return [Model(replies=Replies(None), unfinished=Replies(None))]
+    kept = options.replies or (cache and cache / "replies.jsonl")
+    replies = unfinished = Replies(kept, config.rootpath)
+    if options.replies is None:
+        unfinished = Replies(cache and cache / "unfinished-replies.jsonl", config.rootpath)
+    names = dict.fromkeys(filter(None, (options.model, options.edit_model)))
+    models = [open_model(read_spec(name), replies, unfinished) for name in names]
+    for model in models:
+        config.add_cleanup(model.close)
+    return [replace(model, usage=models[0].usage) for model in models]
+
+
+def choose_strategies(
+    config: pytest.Config, options: Options
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the strategies of tests that the user wants, and those of fixes, by name.
+
+    Raises:
+        UsageProblem: there is none of a name, or one needs a model that was not chosen.
+    """
+    tests: dict[str, Any] = dict(STRATEGIES)
+    fixes: dict[str, Any] = {}
+    if options.repair:
+        from pytest_brt.agents.specs import REPAIRS  # a fifth of the package
+
+        fixes |= REPAIRS
+    for added in config.hook.pytest_brt_strategies(config=config):
+        for name, way in added.items():
+            known = tests if isinstance(way, Strategy) else fixes
+            known[name] = way
+    for name in options.strategy:
+        if name not in tests | fixes:
+            names = ", ".join(sorted(tests | fixes))
+            raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {names})")
+    wanted = [name for name in options.strategy if name in tests] or ["auto"]
+    agents = [name for name in options.strategy if name in fixes] or ["auto"]
+    if options.model == "none":  # `auto` is replay: all that there is then
+        wanted = ["replay" if name == "auto" else name for name in wanted]
+        if options.repair or any(tests[name].asks for name in wanted):
+            raise UsageProblem(
+                f"--brt-strategy: {', '.join(options.strategy)!r} needs a model (add --brt-model "
+                "gguf:FILE, or see 'pytest-brt models')"
+            )
+    number = options.samples
+    return (
+        {name: tests[name].sampled(number) for name in wanted},
+        {name: replace(fixes[name], runs=number or fixes[name].runs) for name in agents}
+        if options.repair
+        else {},
+    )
+
+
+def last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
+    """Return the last run, None where it left no tests and the patches bring some.
+
+    Raises:
+        UsageProblem: there is nothing to rank by.
+    """
+    last = load_last_run(cache) if cache else LastRun()
     why = ""
     if not last.tests:
         from pytest_brt.rank.patch_tests import may_bring_tests
@@ -339,13 +202,20 @@ def _last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
     return last
 
 
-def _given(root: Path, options: Options, engine: Runner, last: LastRun | None) -> Given | None:
-    """Return what finds the tests that no strategy makes; None when there are none."""
+def given_tests(
+    options: Options, bench: Workbench, last: LastRun | None
+) -> Callable[[], tuple[JudgedTest, ...]] | None:
+    """Return what finds the tests that no strategy makes; None when there are none.
+
+    Raises:
+        UsageProblem: a file that the user names cannot be read.
+    """
     if not options.tests and last is None:
         return None
     from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
 
     if last is not None:
-        return partial(rejudge, last.tests, engine, REPEAT)
-    targets = load_targets(options.tests, root, engine.subject.test_root)
-    return partial(judge_given, targets, engine, REPEAT)
+        return partial(rejudge, last.tests, bench.engine, REPEAT)
+    subject = bench.engine.subject
+    targets = load_targets(options.tests, Path(subject.root), subject.test_root)
+    return partial(judge_given, targets, bench.engine, REPEAT)

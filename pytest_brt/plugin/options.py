@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.plugin.option_list import (
@@ -27,9 +26,6 @@ from pytest_brt.project.pytest_config import read_settings
 from pytest_brt.sandbox.process import memory_for
 from pytest_brt.sandbox.shown import find_outside
 
-if TYPE_CHECKING:
-    import pytest
-
 #: How the names of reports end.
 _ENDINGS = (".html", ".md", ".json")
 
@@ -37,68 +33,56 @@ _ENDINGS = (".html", ".md", ".json")
 class Options(SimpleNamespace):
     """The options of one run, as `option_list` has them: `--brt-test-file` is `test_file`."""
 
-    @property
-    def issues(self) -> tuple[str, ...]:
-        """The reports, one that is to be repaired too."""
-        return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair))))
 
+def read_options(given: object, root: Path, environ: Mapping[str, str] = os.environ) -> Options:
+    """Return the options of a run in the project at `root`.
 
-def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
-    """Return the options of this run.
+    `given` is the namespace of the command line: its texts by destination.
 
     Raises:
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
-    file, settings = read_settings(config.rootpath)
-    for key in settings:
-        if key.startswith("brt_") and key not in map(destination, SETTINGS):
-            raise UsageProblem(
-                f"{config.rootpath / file}: {key} is not taken from a project's settings (remove "
-                f"it, and give --{key.replace('_', '-')} on the command line)"
-            )
+    file, settings = read_settings(root)
     values: dict[str, Any] = {}
-    for flag, _, metavar, kind, default, _ in (*OPTIONS, *MORE_OPTIONS):
-        key, source = destination(flag), flag
-        given = config.getoption(key)
-        if given is None and flag in VARIABLES and environ.get(VARIABLES[flag]):
-            source = VARIABLES[flag]
-            given = environ[source]
-        if given is None and key in settings:
-            source = f"{config.rootpath / file}: {key}"
-            given = _setting(config.rootpath, flag, settings[key], source)
-        given = default if given is None else given
-        texts = [given] if isinstance(given, str) else given or []
+    for flag, metavar, kind, default, _ in (*OPTIONS, *MORE_OPTIONS):
+        key = destination(flag)
+        source, texts = flag, getattr(given, key, None)
+        variable = VARIABLES.get(flag, "")
+        if not texts and environ.get(variable):
+            source, texts = variable, [environ[variable]]
+        if not texts and flag in SETTINGS and key in settings:
+            source = f"{root / file}: {key}"
+            texts = _texts(key, settings[key], root, source)
+        texts = texts or filter(None, [default])
         read = [_read(kind, metavar, text, source) for text in texts]
         values[key.removeprefix("brt_")] = tuple(read) if kind in REPEATED else [None, *read][-1]
     if values["model"] == "auto":
         from pytest_brt.model.spec import default_spec  # only runs of ours come here
 
         values["model"] = default_spec(environ)
-    # One process drives our work, so xdist's ``-n`` means jobs.
-    of_xdist = getattr(config.option, "brt_numprocesses", None)
-    values["jobs"] = values["jobs"] or of_xdist or os.cpu_count() or 1
+    if values["repair"]:  # what is repaired is reproduced first
+        values["issue"] = tuple(dict.fromkeys((*values["issue"], values["repair"])))
+    values["jobs"] = values["jobs"] or os.cpu_count() or 1
     values["memory"] = values["memory"] or memory_for(values["jobs"])
     return Options(**values)
 
 
-def _setting(root: Path, flag: str, value: object, source: str) -> list[str]:
+def _texts(key: str, value: object, root: Path, source: str) -> list[str]:
     """Return the texts that a project's setting gives to an option.
 
     Raises:
         UsageProblem: by it, the project would show its tests more than itself.
     """
-    lines = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
-    texts = [line.strip() for line in lines.split("\n") if line.strip()]
+    lines = value if isinstance(value, list) else str(value).split("\n")
+    texts = [text for text in (str(line).strip() for line in lines) if text]
     for text in texts:
         name, _, folder = text.partition("=")
-        if flag == "--brt-python":
-            outside = find_outside("PYTHONPATH", str(Path(text).expanduser().parent), root)
-        else:
-            outside = find_outside(name, folder, root)
-        if outside:
+        if key == "brt_python":
+            name, folder = "PYTHONPATH", str(Path(text).expanduser().parent)
+        if find_outside(name, folder, root):
             raise UsageProblem(
-                f"{source}: {name} names a folder outside of the project: {outside!r} "
-                "(give it on the command line)"
+                f"{source} names a folder outside of the project: {text!r} (give it on the command "
+                "line)"
             )
     return texts
 
@@ -114,21 +98,11 @@ def _read(kind: str, metavar: str, text: str, source: str) -> object:
         raise UsageProblem(f"{source}: {error}, got {text!r}") from None
 
 
-def _whole(least: int, text: str) -> int:
-    number = int(text) if text.isdecimal() else least - 1
-    if number < least:
-        raise ValueError(f"expected a number of at least {least}")
+def _count(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if not number:
+        raise ValueError("expected a number of at least 1")
     return number
-
-
-def _guard(text: str) -> float | None:
-    """Read for how many seconds existing tests are run; None for "auto"."""
-    if text in ("auto", "no"):
-        return None if text == "auto" else 0.0
-    try:
-        return read_seconds(text)
-    except ValueError:
-        raise ValueError("expected auto, no or a number of seconds") from None
 
 
 def read_seconds(text: str) -> float:
@@ -144,14 +118,20 @@ def read_seconds(text: str) -> float:
     return seconds
 
 
+def _guard(text: str) -> float | None:
+    """Read for how many seconds existing tests are run; None for "auto"."""
+    if text == "auto":
+        return None
+    return 0.0 if text == "no" else read_seconds(text)
+
+
 def _report(text: str) -> Path:
     if not text.endswith(_ENDINGS):
         raise ValueError(f"expected a file called *{', *'.join(_ENDINGS)}")
     return Path(text)
 
 
-def read_pair(text: str) -> tuple[str, str]:
-    """Read NAME=VALUE."""
+def _pair(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise ValueError("expected NAME=VALUE")
@@ -159,20 +139,16 @@ def read_pair(text: str) -> tuple[str, str]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    names = tuple(filter(None, map(str.strip, text.split(","))))
-    if not names:
-        raise ValueError("expected one or more names, separated by commas")
-    return names
+    return tuple(map(str.strip, text.split(",")))
 
 
 #: How the values are read that are not a text.
 _READERS: dict[str, Callable[[str], object]] = {
     "names": _names,
-    "pairs": read_pair,
+    "pairs": _pair,
     "time": read_seconds,
     "guard": _guard,
     "reports": _report,
     "path": Path,
-    "count": partial(_whole, 1),
-    "megabytes": partial(_whole, 64),
+    "count": _count,
 }

@@ -1,4 +1,4 @@
-"""The life of one run in our modes: what is collected, waited for, written and returned.
+"""A run of ours: pytest without the project's settings and code, and the plugin that leads it.
 
 In order: `Session` reads the inputs and makes the plan, pytest collects the items, the run carries
 out the plan while pytest waits for the items, and at the end one place writes all that is written.
@@ -10,167 +10,261 @@ exit code's, and the summary's, to say.
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
-import time
+import shlex
+import signal
+import sys
+import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 from traceback import format_exception
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_brt.errors import BrtError, ModelProblem
-from pytest_brt.pipeline import Job
+from pytest_brt import __version__
+from pytest_brt.codec import content_id
+from pytest_brt.errors import BrtError, ModelProblem, UsageProblem
+from pytest_brt.execute.layout import hash_of
+from pytest_brt.pipeline import Job, Plan
 from pytest_brt.pipeline.run import Run
-from pytest_brt.plugin import files
-from pytest_brt.plugin.inputs import read_inputs
-from pytest_brt.plugin.option_list import TYPED
+from pytest_brt.plugin import inputs
+from pytest_brt.plugin.files import write_all
+from pytest_brt.plugin.option_list import SESSION
 from pytest_brt.plugin.options import read_options
-from pytest_brt.render.answer import bug_tests
-from pytest_brt.render.report import Report, build_report
+from pytest_brt.project.pytest_config import find_root
+from pytest_brt.render.answer import bug_tests, reviewed
+from pytest_brt.render.report import Report, Setting, build_report
 from pytest_brt.render.text import summary
 from pytest_brt.render.words import count
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
-from pytest_brt.types import Attempt, JudgedTest, PatchResult, Repair, Status, Verdict
+from pytest_brt.store import Journal, reviews
+from pytest_brt.types import PatchResult, RunRecord, Status, Verdict, distinct
 
+if TYPE_CHECKING:
+    from pytest_brt.agents.loop import Agent
+    from pytest_brt.reproduce.strategy import Strategy
+
+#: Set by what starts a run in another way than by pytest's options: what was typed.
+TYPED = "PYTEST_BRT_TYPED"
 #: Exit code when a model was asked for, none answered, and something was not reached.
 NO_MODEL = 6
 #: Exit code when a patch passes and none leads clearly.
 NO_LEADER = 7
-#: Seconds between the lines that show without ``-v`` how far long work is.
-_APART = 10.0
+#: Options that change no result: what is written where, how many at a time, how long it may take.
+_IDLE = ("replies", "report", "jobs", "budget", "memory", "executor")
+#: How pytest ends what did not come to its end.
+_BROKEN_OFF = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
 
-#: What came of an item → what pytest shows while it runs, where that is no point.
-_LETTERS = {
-    "not-reproduced": "F",
-    "without-a-patch": "F",
-    "failing": "x",
-    "not-tried": "x",
-    "not-applied": "x",
-}
+
+def run_apart(typed: Sequence[str], root: str | None = None, plugins: Sequence[object] = ()) -> int:
+    """Run pytest with what a user typed, and nothing from the project's settings.
+
+    These may need packages that only the project's interpreter has, or be the very bug. The tests
+    that we start load them as usual. `root` is the project's, which is looked for as pytest does.
+    """
+    folder = Path(root).resolve() if root else find_root(Path.cwd())
+    settings = ["-c", os.devnull, f"--rootdir={folder}", "--noconftest", "--assert=plain"]
+    # What pytest says of itself is about these settings; our own lines are shown all the same.
+    # Nothing but ours writes in this process, so that lines need not be let through a capture.
+    settings += ["--no-header", "--capture=sys"]
+    return int(pytest.main([*settings, *typed], plugins=[*plugins, Session(typed)]))
+
+
+class Hooks:
+    """What other plugins may add; in runs of ours alone, so implementations are optional hooks."""
+
+    @staticmethod
+    def pytest_brt_strategies(  # type: ignore[empty-body]
+        config: pytest.Config,
+    ) -> Mapping[str, Strategy | Agent]:
+        """Return strategies for ``--brt-strategy``: name → how tests are made, or fixes.
+
+        They add to those that are built in, or take their places.
+
+        In a plugin::
+
+            import pytest
+            from pytest_brt.reproduce.strategy import Strategy
+
+            @pytest.hookimpl(optionalhook=True)
+            def pytest_brt_strategies(config):
+                return {"mine": Strategy(attempt=my_attempt)}
+        """
+
+    @staticmethod
+    def pytest_brt_finished(record: RunRecord) -> None:
+        """Look at everything that a run found out, after its last item."""
 
 
 class JobItem(pytest.Item):
     """A job that pytest shows as a test."""
 
     job: Job
-    #: Waits for what came of a job, and why.
-    wait: Callable[[Job], tuple[str, str]]
+    #: Waits until a job is done.
+    wait: Callable[[Job], None]
 
     def runtest(self) -> None:
-        """Wait for the result, and say what came of it."""
-        outcome, refused = self.wait(self.job)
-        self.user_properties.append(("brt", outcome))
-        if refused:
-            pytest.skip(refused)
+        """Wait for the result."""
+        self.wait(self.job)
 
-    def reportinfo(self) -> tuple[Any, int | None, str]:
+    def reportinfo(self) -> tuple[Path, None, str]:
         """Return the heading of a failure."""
-        # pytest takes the dots of a name that ends the id for those of a module.
-        return self.path, None, f"patch {self.name}" if self.job.patch else self.name
-
-
-def outcome_of(
-    result: Attempt | PatchResult | Repair, tests: Iterable[JudgedTest]
-) -> tuple[str, bool]:
-    """Return what came of a job, and whether that is reached with it which was asked for.
-
-    `tests` are those by which a patch is ranked.
-    """
-    if isinstance(result, Attempt):
-        found = bug_tests(result.tests)
-        if any(test.judgement.reproduces for test in found):
-            return "reproduced", True
-        is_sure = any(test.judgement.counts for test in found)
-        return "possibly-reproduced" if found else "not-reproduced", is_sure
-    if isinstance(result, Repair):
-        is_good = any(not fix.broken for fix in result.fixes)
-        return "patched" if is_good else "without-a-patch", is_good
-    if result.refused or not (result.verdicts or result.passes_own):
-        return "not-applied" if result.refused else "not-tried", False
-    # Where some tests are sure, only those count.
-    found = bug_tests(tests)
-    sure = [test for test in found if test.judgement.counts]
-    verdicts = {result.verdicts.get(judged.test.id) for judged in sure or found}
-    passes = not result.regressions and verdicts <= {Verdict.PASS, None}
-    return "passing" if passes else "failing", passes
+        # Where a node id ends in it, pytest takes dots of it for those of a module.
+        return self.path, None, f"result of {self.name}"
 
 
 class Session:
-    """The plugin of a run in one of our modes."""
+    """The plugin of a run of ours; its hooks stand in the order in which they are called."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        """Read what the user gave.
+    #: pytest knows it by this.
+    __name__ = SESSION
 
-        Raises:
-            BrtError: an input cannot be used, with what to do about it.
-        """
-        self.config = config
-        self.options = read_options(config)
-        #: What the threads of the run said that was not shown yet, and when some of it was.
-        self._said: deque[str] = deque()
-        self._shown = time.monotonic()
-        with ExitStack() as closing:
-            self.inputs = read_inputs(config, self.options, self._say, closing)
-            #: Ends every process and removes what was only for this run, the last opened first.
-            self._closing = closing.pop_all()
+    def __init__(self, typed: Sequence[str]) -> None:
+        #: What to type to run the same again, where this run was started.
+        self.command = os.environ.get(TYPED) or f"pytest {shlex.join(typed)}"
+        #: Before pytest captures.
+        self._stdin = sys.stdin
         self.run: Run | None = None
         self.report: Report | None = None
-        #: What was asked for, by its report, and whether it was reached.
-        self._goals: dict[tuple[str, bool], bool] = {}
+        #: What the threads of the run said that was not shown yet.
+        self._said: deque[str] = deque()
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self._last_lines: list[str] = []
-        #: pytest has waited for all items, or stopped as it was told to; and all was written.
-        self._came_through = self._is_written = False
 
-    # -- collection ---------------------------------------------------------------------
+    # -- the start ----------------------------------------------------------------------
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self, session: pytest.Session) -> bool:
-        """Collect our items and nothing else, by hooks that reporters listen to.
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Read what the user gave; what is opened is closed with pytest.
 
         Raises:
-            UsageError: a path is given, as for tests.
+            UsageError: an input cannot be used, with what to do about it.
         """
-        hook, config = session.config.hook, session.config
+        self.config, option = config, config.option
+        # Before xdist looks: one process drives all work, and its ``-n K`` means jobs.
+        if getattr(option, "numprocesses", None):
+            option.brt_jobs, option.dist = option.brt_jobs or [str(option.numprocesses)], "no"
+        config.pluginmanager.add_hookspecs(Hooks)
+        _heed_signals(config)
+        try:
+            self.options = read_options(option, config.rootpath)
+            self._plan_run()
+        except BrtError as error:
+            # pytest shows it after "ERROR: ", and names of files may be a stranger's.
+            raise pytest.UsageError(in_a_log(on_a_line(str(error)))) from None
+
+    def _plan_run(self) -> None:
+        """Read and check what the options name; nothing is started where something is wrong."""
+        config, options, root = self.config, self.options, self.config.rootpath
         if config.args_source.name == "ARGS":
-            raise pytest.UsageError(
+            raise UsageProblem(
                 f"{config.args[0]!r}: test paths are not accepted here (use --brt-tests PATH, or "
                 "--rank-fixes PATH for a patch; -k NAME selects one)"
             )
+        tests, fixes = inputs.choose_strategies(config, options)
+        issues = inputs.read_issues(options, root, self._stdin)
+        engine = inputs.open_project(root, options)
+        config.add_cleanup(engine.close)
+        places = [inputs.python_file("--brt-buggy-file", one, root) for one in options.buggy_file]
+        self.bench = self._open_bench(engine, places)
+        patches, cache = inputs.read_patches(options, engine), self.bench.cache
+        self._last = None if options.tests or issues else inputs.last_run(cache, patches)
+        ranked = [issue.id for issue in issues if options.repair in (None, issue.source)]
+        self.plan = Plan(
+            issues=issues,
+            patches=patches,
+            reviews=reviews(cache) if cache else {},
+            ranked=ranked[0] if ranked else "",
+            strategies=tests,
+            agents=fixes,
+            given=inputs.given_tests(options, self.bench, self._last),
+            guard=options.guard,
+            budget=options.budget,
+            places=tuple(places),
+            jobs=options.jobs,
+            wants_places=bool(options.report) or config.get_verbosity() > 0,
+        )
+        if options.executor:
+            from pytest_brt.pipeline.ranking import Workers  # what ranks is a fifth of the package
+
+            workers = Workers(options.executor, partial(inputs.shut_in, options), engine.limits)
+            config.add_cleanup(workers.close)
+            self.plan = replace(self.plan, elsewhere=workers.run, jobs=workers.threads)
+
+    def _open_bench(self, engine: Runner, places: Iterable[str]) -> Workbench:
+        """Return what strategies work with: the project, models, and what is kept."""
+        options, root, subject = self.options, self.config.rootpath, engine.subject
+        self.setting = Setting(
+            command=self.command,
+            ended="",
+            version=__version__,
+            python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
+            sandbox=engine.sandbox.isolation,
+            tree=hash_of(root, without=[path.resolve() for path in options.report]),
+        )
+        cache, host = inputs.cache_folder(self.config), options.test_file
+        models = inputs.open_models(self.config, options, cache)
+        decisive = {**vars(options), **dict.fromkeys(_IDLE)}
+        facts = self.setting.version, self.setting.tree, subject, self.setting.sandbox, decisive
+        key = content_id(*map(repr, facts))
+        return Workbench(
+            engine=engine,
+            model=models[0],
+            editor=models[1] if models[1:] else None,
+            say=self._say,
+            samples=options.samples,
+            steps=options.steps,
+            buggy=tuple(place.partition(":")[0] for place in places),
+            host=inputs.python_file("--brt-test-file", host, root) if host else "",
+            journal=Journal(cache / "journal.jsonl", key) if cache else None,
+            cache=cache,
+        )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> pytest.CollectReport:
+        """Collect our items and nothing else."""
+        nodes = [
+            (f"{issue.source}::{job.name}", job)
+            for issue in self.plan.issues
+            for job in (*self.plan.attempts(issue.id), *self.plan.fixes(issue.id))
+        ]
+        nodes += [(f"patches/{job.name}", job) for job in self.plan.rows(self.plan.patches)]
         items: list[Any] = []
-        for node, job in self.inputs.nodes.items():
-            name, nodeid = on_a_line(job.name), on_a_line(node)
-            item: JobItem = JobItem.from_parent(session, name=name, nodeid=nodeid)
-            item.job, item.wait = job, self._outcome
-            # A project's `-W error` is about its own code, not about ours.
-            item.add_marker(pytest.mark.filterwarnings("ignore"))
+        for node, job in nodes:
+            nodeid = on_a_line(node)
+            item: JobItem = JobItem.from_parent(collector, name=job.name, nodeid=nodeid)
+            item.job, item.wait = job, self._wait_for
             items.append(item)
-        hook.pytest_collectreport(report=pytest.CollectReport("", "passed", None, items))
-        hook.pytest_collection_modifyitems(session=session, config=config, items=items)
-        session.items, session.testscollected = items, len(items)
-        hook.pytest_collection_finish(session=session)
-        return True
+        return pytest.CollectReport("", "passed", None, items)
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """Say what runs, on what, and how it is isolated."""
-        lines = self.inputs.header(self.options) if self.config.get_verbosity() >= 0 else ()
+        if self.config.get_verbosity() < 0:
+            return []
+        sandbox, model, last = self.bench.engine.sandbox, self.bench.model, self._last
+        strategies = ", ".join(self.plan.strategies) if self.plan.issues else "ranking"
+        asked = f"; model {model.name}" if model.server else ""
+        shut_in = f"sandbox {sandbox.isolation}"
+        lines = [
+            f"{strategies}; python {self.setting.python}{asked}; {shut_in}; {self.plan.jobs} jobs",
+            *(f"{shut_in}: {remark}" for remark in sandbox.remarks),
+        ]
+        if last:
+            words = filter(None, [f"({last.about})", reviewed(last.tests)])
+            lines.append(f"bug tests from the last run {'; '.join(words)}")
+        for issue in self.plan.issues:
+            if issue.unread:
+                kilobytes = f"{issue.unread / 1000:,.0f} KB"
+                lines.append(f"{issue.source}: {kilobytes} in its middle are not read")
         return [in_a_log(on_a_line(f"brt: {line}")) for line in lines]
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
-        """Name what came of an item: "1 reproduced" instead of "1 passed"."""
-        outcome = dict(report.user_properties).get("brt")
-        if report.when != "call" or not isinstance(outcome, str):
-            return None
-        words = outcome.replace("-", " ")
-        return words, _LETTERS.get(outcome, "."), words.upper()
 
     # -- the loop -----------------------------------------------------------------------
 
@@ -179,54 +273,40 @@ class Session:
         """Start the work of all selected items, then let pytest wait for them one by one."""
         if self.config.option.collectonly:
             return (yield)
-        jobs = [item.job for item in session.items if isinstance(item, JobItem)]
-        self.run = Run(self.inputs.plan, self.inputs.bench, jobs)
+        self._jobs = [item.job for item in session.items if isinstance(item, JobItem)]
+        self.run = Run(self.plan, self.bench, self._jobs)
         over = self.run.start()
-        try:
-            result = yield
-            self._wait(over)
-        except session.Failed:
-            self._came_through = True
-            raise
-        self._came_through = True
+        result = yield
+        self._wait(over)
         return result
 
-    def _outcome(self, job: Job) -> tuple[str, str]:
-        """Wait for a job, and return what came of it, and why a patch was refused."""
+    def _wait_for(self, job: Job) -> None:
+        """Wait for a job; a patch that is refused is skipped."""
         assert self.run is not None, "it was started"
         future = self.run.futures[job]
         self._wait(future)
-        error, refused = future.exception(), None
+        error = future.exception()
         if error is None:
-            result = future.result()
-            outcome, is_reached = outcome_of(result, self.run.tests(job.issue))
-            refused = getattr(result, "refused", None)
-        elif isinstance(error, ModelProblem) and self._unheard:  # nothing of ours is broken
-            outcome = "without-a-patch" if job.is_repair else "not-reproduced"
-            is_reached = False
-        else:
-            text = str(error)
-            if not isinstance(error, BrtError):
-                frames = "".join(format_exception(error))
-                text = (
-                    f"internal error in pytest-brt: please report it with what follows\n\n{frames}"
-                )
-            pytest.fail(plain(text), pytrace=False)
-        # What is repaired need not be reproduced too, as tests may have been given.
-        if job.patch or job.is_repair or not self.inputs.plan.fixes(job.issue):
-            goal = job.issue, job.patch is None
-            self._goals[goal] = self._goals.get(goal, False) or is_reached
-        return outcome, plain(refused.text) if refused else ""
+            refused = getattr(future.result(), "refused", None)
+            if refused:
+                pytest.skip(plain(refused.text))
+        elif not (isinstance(error, ModelProblem) and self._unheard):  # that breaks nothing of ours
+            pytest.fail(_failure(error), pytrace=False)
 
     @property
     def _unheard(self) -> str:
         """Why no model ever answered though one was asked, else ""."""
-        return self.inputs.bench.model.usage.unheard
+        return self.bench.model.usage.unheard
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Say that a job was done, whatever came of it: "6 judged" in place of "6 passed"."""
+        is_judged = report.when == "call" and report.passed
+        return ("judged", ".", "JUDGED") if is_judged else None
 
     def _wait(self, future: Future[Any]) -> None:
         """Wait for a result, shortly enough for Ctrl-C to be heard; show how far it is."""
-        while not future.done():
-            wait([future], timeout=0.5)
+        while wait([future], timeout=0.5).not_done:
             self._show_progress()
         self._show_progress()
 
@@ -236,14 +316,10 @@ class Session:
         self._said.append(text)
 
     def _show_progress(self) -> None:
-        """Show what the work has said since: all with ``-v``, else the last every ten seconds."""
-        verbosity, now = self.config.get_verbosity(), time.monotonic()
-        if self._said and (verbosity > 0 or (verbosity == 0 and now > self._shown + _APART)):
-            self._shown, lines = now, [self._said.popleft() for _ in range(len(self._said))]
-            plugin: Any = self.config.pluginmanager.getplugin
-            with plugin("capturemanager").global_and_fixture_disabled():
-                for line in lines if verbosity > 0 else lines[-1:]:
-                    show(plugin("terminalreporter"), f"  {line}")
+        """Show with ``-v`` what the work has said since."""
+        reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
+        while self._said and self.config.get_verbosity() > 0:
+            show(reporter, f"  {self._said.popleft()}")
 
     # -- the end ------------------------------------------------------------------------
 
@@ -254,73 +330,97 @@ class Session:
             return
         self.run.stop()
         self._last_lines += self.run.problems
-        journal = self.inputs.bench.journal
-        if journal is not None and journal.taken:
-            results = count(journal.taken, "result")
-            self._last_lines.append(f"{results} taken from the interrupted run")
-        record = self.run.record()
+        record, bench = self.run.record(), self.bench
         self.config.hook.pytest_brt_finished(record=record)
         ended = f"{datetime.now():%Y-%m-%d %H:%M}"
-        report = build_report(record, replace(self.inputs.setting, ended=ended), 0)
-        code = self._exit_code(report) if session.exitstatus == 0 else session.exitstatus
+        report = build_report(record, replace(self.setting, ended=ended), 0)
+        is_over = session.exitstatus not in _BROKEN_OFF
+        code = session.exitstatus or self._exit_code(record, report)
         self.report = replace(report, exit_code=int(code))
-        writers = files.writers(self.report, record, self.options, self.inputs)
-        if self.inputs.bench.cache is None and hasattr(self.config, "cache"):
-            problem = "the tests are not kept for the next run: pytest's cache cannot be written"
-            self._last_lines.append(problem)
-        self._is_written = True
-        for write in writers:
-            try:
-                self._last_lines += write()
-            except BrtError as error:
-                self._last_lines.append(str(error))
-                self._is_written = False
-        failed = code in (0, NO_LEADER) and not self._is_written
+        said = list(write_all(self.report, record, self.options, bench))
+        self._last_lines += map(str, said)
+        is_written = not any(isinstance(one, BrtError) for one in said)
+        failed = code in (0, NO_LEADER) and not is_written
         session.exitstatus = pytest.ExitCode.TESTS_FAILED if failed else code
-        if not self._came_through:
-            again = "start again" if journal is None else "continue"
-            self._last_lines.append(f"{again}: {self.inputs.setting.command}")
+        if bench.journal is not None and bench.journal.taken:
+            results = count(bench.journal.taken, "result")
+            self._last_lines.append(f"{results} taken from the interrupted run")
+        if not is_over:
+            self._last_lines.append(f"continue: {self.command}")
         elif self.config.get_verbosity() >= 0:
             self._last_lines += self._advice(self.report)
+        if is_over and is_written:  # what was kept in case that it does not end
+            if bench.journal is not None:
+                bench.journal.forget()
+            if self.options.replies is None:
+                bench.model.unfinished.forget()
 
-    def _exit_code(self, report: Report) -> int:
-        """Return the exit code of a run that nothing broke: docs/options.md."""
-        if not all(self._goals.values()):
+    def _exit_code(self, record: RunRecord, report: Report) -> int:
+        """Return the exit code of a run that nothing broke: docs/ci.md."""
+        if self.options.repair:  # what is repaired need not be reproduced, as tests may be given
+            is_reached = any(not fix.broken for fix, _ in distinct(record.repairs))
+        else:
+            issues = {job.issue for job in self._jobs if not job.patch}
+            tests = bug_tests(test for one in record.attempts for test in one.tests)
+            is_reached = issues <= {test.test.issue for test in tests if test.judgement.counts}
+            if any(job.patch for job in self._jobs):
+                is_reached &= any(self._passes(rank.result) for rank in record.ranks)
+        if not is_reached:
             return NO_MODEL if self._unheard else 1
         leads = [ranking.answer.status in (Status.BEST, Status.ONLY) for ranking in report.rankings]
         return 0 if self.options.repair or all(leads) else NO_LEADER
+
+    def _passes(self, result: PatchResult) -> bool:
+        """Return whether a patch passes the bug tests, the sure ones where there are such."""
+        assert self.run is not None, "it ended"
+        tests = bug_tests(self.run.tests(self.plan.ranked))
+        sure = [judged for judged in tests if judged.judgement.counts]
+        verdicts = {result.verdicts.get(judged.test.id) for judged in sure or tests}
+        is_tried = bool(result.verdicts or result.passes_own)
+        return is_tried and not result.regressions and verdicts <= {Verdict.PASS, None}
 
     def _advice(self, report: Report) -> Iterator[str]:
         """Yield what the exit code means, and what to do next."""
         if report.exit_code == NO_MODEL:
             yield f"exit code {NO_MODEL}: no model answered: {self._unheard}"
         made = any(test.candidate and test.issue for test in report.tests)
-        if made and self.inputs.bench.cache is not None and not report.rankings:
-            rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
+        if made and self.bench.cache is not None and not report.rankings:
             yield (
-                f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
-                "shows them, and takes which are right"
+                "next: 'pytest-brt rank DIR' ranks the patches in DIR by these tests; 'pytest-brt "
+                "review' shows them, and takes which are right"
             )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""
-        if self.report is None:
-            return
-        write, bench = self.options.write, self.inputs.bench
-        is_written = None if write == "no" else write != "diff"
-        show_summary(terminalreporter, self.report, self._last_lines, is_written=is_written)
-        terminalreporter.flush()
-        # All was written and shown, so what was finished is not needed any more.
-        if self._came_through and self._is_written:
-            if bench.journal is not None:
-                bench.journal.forget()
-            if self.options.replies is None:
-                bench.model.unfinished.forget()
+        if self.report is not None:
+            write = self.options.write
+            is_written = None if write == "no" else write != "diff"
+            show_summary(terminalreporter, self.report, self._last_lines, is_written=is_written)
 
-    def pytest_unconfigure(self) -> None:
-        """End all, each thing whatever befalls others."""
-        self._closing.close()
-        gc.freeze()  # pytest will look at all objects, five times over
+
+def _failure(error: BaseException) -> str:
+    """Return what to say of an error: of one that is our fault, where it was raised."""
+    if isinstance(error, BrtError):
+        return plain(str(error))
+    frames = "".join(format_exception(error))
+    return plain(f"internal error in pytest-brt: please report it with what follows\n\n{frames}")
+
+
+def _heed_signals(config: pytest.Config) -> None:
+    """End like a run that is interrupted where a job is cancelled, or its terminal closed.
+
+    That is with what was found, and with everything cleared away.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # under nohup one is ignored
+            signal.signal(number, signal.default_int_handler)
+            config.add_cleanup(partial(_end_by, number))
+
+
+def _end_by(number: int) -> None:
+    signal.signal(number, signal.SIG_DFL)
 
 
 def show_summary(

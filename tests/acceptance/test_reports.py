@@ -28,7 +28,7 @@ def rank(project: pytest.Pytester, *options: str) -> pytest.RunResult:
 
 def test_options_that_cannot_be_used(project: pytest.Pytester) -> None:
     messages = {
-        "--brt-guard=soon": "--brt-guard: expected auto, no or a number of seconds, got 'soon'",
+        "--brt-guard=soon": "--brt-guard: expected a time, as in 90s, 15m or 1h, got 'soon'",
     }
     assert_refused(project, messages, "--brt-issue=clamp.md", "--rank-fixes=patches")
 
@@ -37,8 +37,8 @@ def test_what_is_missing_is_said(project: pytest.Pytester) -> None:
     into = "--brt-issue=clamp.md --brt-write=into --brt-test-file"
     messages = {
         "--rank-fixes=patches": "no patch brings one (add --brt-issue FILE or --brt-tests PATH)",
-        f"{into} tests/gone.py": "--brt-test-file: no such file in the project: 'tests/gone.py'",
-        f"{into} clamp.md": "--brt-test-file: not a Python file: 'clamp.md'",
+        f"{into} tests/gone.py": "no such Python file in the project: 'tests/gone.py'",
+        f"{into} clamp.md": "--brt-test-file: no such Python file in the project: 'clamp.md'",
     }
     assert_refused(project, messages)
 

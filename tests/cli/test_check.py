@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.cli.demo import PROJECT, write_files
+from pytest_brt.cli.run import PROJECT, write_files
 
 TESTS = """\
-import random
-
 import pytest
 from interval import clamp, mean
 
@@ -32,10 +29,6 @@ def test_of_another_exception():
 
 def test_without_its_fixture(nothing):
     assert clamp(5, 0, 10) == 5
-
-
-def test_of_chance():
-    assert clamp(5, 0, 10) == 5 or random.random() < 0.5
 
 
 def test_of_nothing():
@@ -101,24 +94,6 @@ def test_what_the_report_calls_right_is_not_to_be_forbidden(project: Path) -> No
     assert done.returncode == 1
 
 
-def test_one_that_depends_on_chance_is_seen(project: Path) -> None:
-    done = check(project, "mine.py::test_of_chance", "--issue", "issue.md", "--repeat", "12")
-    assert done.returncode == 1
-    lines = done.stdout.splitlines()
-    # It passed at once, or in one of the runs after it.
-    assert lines[1].startswith("  no") or lines[2].startswith("  no   fails every time: its runs")
-
-
-def test_all_of_a_file_as_json(project: Path) -> None:
-    done = check(project, "mine.py", "--issue", "issue.md", "--json")
-    found = {one["test"].rpartition("::")[2]: one for one in json.loads(done.stdout)}
-    assert set(ANSWERS) < set(found)
-    assert all(finding["answer"] for finding in found["test_right"]["findings"])
-    reason = found["test_of_another_exception"]["findings"][3]
-    assert (reason["question"], reason["answer"]) == ("as-reported", False)
-    assert "ZeroDivisionError" in reason["said"]
-
-
 def test_a_file_that_is_not_python_is_no_bug_test(project: Path) -> None:
     (project / "broken.py").write_text("def test_right():\n    assert (1\n", "utf-8")
     done = check(project, "broken.py", "--issue", "issue.md")
@@ -144,7 +119,7 @@ def test_a_report_that_names_nothing_cannot_tell(project: Path) -> None:
         (("mine.py::nope", "--issue", "issue.md"), "no such test: 'mine.py::nope'"),
         (("none.py", "--issue", "issue.md"), "check: no such file: 'none.py'"),
         (("mine.py", "--issue", "none.md"), "none.md"),
-        (("mine.py", "--issue", "issue.md", "--env", "A"), "--env"),
+        (("mine.py", "--issue", "issue.md", "--env", "A"), "env: expected NAME=VALUE"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.cli.demo import PROJECT, write_files
 from pytest_brt.cli.main import main
+from pytest_brt.cli.run import PROJECT, write_files
 
 
 @pytest.mark.slow
