@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.history import History
+from pytest_brt.patches.git import History
 from pytest_brt.render.words import count, run_words
-from pytest_brt.revisions.gate import (
+from pytest_brt.revisions import (
     GateProof,
     both_trees,
     changed_tests,

@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, REPEATED
 from pytest_brt.plugin.options import read_pair, read_seconds
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.subject import demand_project, find_subject
 
 #: The options that say with which interpreter, in which sandbox, tests are run.
 _OPTIONS = ("python", "env", "timeout", "sandbox", "show", "net")

@@ -1,4 +1,4 @@
-"""What a patch changes: by name, and by the lines whose tests may notice it."""
+"""What a patch changes: of the code, by name and by the lines that show it; and of the tests."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch
+from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
 from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
 from pytest_brt.types import FileChange, Patch
 
@@ -66,32 +67,25 @@ def touched_of(patches: Iterable[Patch], root: Path) -> Iterator[Touched]:
 def changed_places(before: str, after: str) -> tuple[set[str], set[int]]:
     r"""Return which functions and classes of `before` change, and which lines of it matter.
 
-    These are the lines that are replaced; of a function to which something is added, all lines; and
-    all of the file where something changes outside of functions. A line within a statement counts
-    as the statement's first line too, which is what Python reports.
+    These are the bodies of the innermost functions in which something changes, and all of the file
+    where something changes outside of them, or in a signature.
 
     >>> changed_places("def f():\n    a()\n    b()\n", "def f():\n    a()\n    c()\n")
-    ({'f'}, {3})
+    ({'f'}, {2, 3})
     """
-    nodes = [*ast.walk(parse_or_empty(before))]  # a statement comes before those in it
-    definitions = [node for node in nodes if isinstance(node, Function | ast.ClassDef)]
+    tree = parse_or_empty(before)
+    # A definition comes before those in it.
+    definitions = [d for d in ast.walk(tree) if isinstance(d, Function | ast.ClassDef)]
     names: set[str] = set()
     lines: set[int] = set()
     for gone, _ in _replaced(before, after):
         for line in gone or [gone.start - 1]:
             around = [d for d in definitions if first_line(d) <= line <= (d.end_lineno or 0)]
             names.update(node.name for node in around)
-            inner = around[-1] if around else None
-            if not isinstance(inner, Function) or line <= inner.lineno:
-                lines.update(range(1, len(before.splitlines()) + 1))
-            else:
-                lines.update(gone or range(inner.lineno, (inner.end_lineno or 0) + 1))
-    for node in nodes:
-        if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None)
-            end = body[0].lineno if body else (node.end_lineno or node.lineno) + 1
-            if lines.intersection(range(node.lineno, end)):
-                lines.add(node.lineno)
+            start, end = 1, len(before.splitlines())
+            if around and isinstance(around[-1], Function) and line > around[-1].lineno:
+                start, end = around[-1].body[0].lineno, around[-1].end_lineno or 0
+            lines.update(range(start, end + 1))
     return names, lines
 
 
@@ -101,3 +95,40 @@ def _replaced(before: str, after: str) -> Iterator[tuple[range, int]]:
     for kind, start, end, first, last in matcher.get_opcodes():
         if kind != "equal":
             yield range(start + 1, end + 1), last - first
+
+
+def altered_tests(
+    before: bytes | None, after: bytes, collected: CollectionPatterns = USUAL
+) -> dict[str, str]:
+    """Return the tests of a file that are new in it or changed: the code of each by its node.
+
+    `before` is None for a new file. Where what stands beside the tests is changed, a table, a
+    fixture or a ``setUp``, all of them are.
+    """
+    old = [*_parts(parse_or_empty(before or b""), collected)]
+    new = [*_parts(parse_or_empty(after), collected)]
+    old_rest, new_rest = ([code for node, code in parts if not node] for parts in (old, new))
+    known = set(old) if before is None or old_rest == new_rest else set()
+    return {node: code for node, code in new if node and (node, code) not in known}
+
+
+def _parts(
+    tree: ast.AST, collected: CollectionPatterns, above: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the node of each test function, "" for what stands beside them, with the code."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef) and _holds_tests(node, collected):
+            yield from _parts(node, collected, (*above, node.name))
+        elif isinstance(node, ast.If | ast.Try | ast.ExceptHandler):
+            yield from _parts(node, collected, above)
+        elif isinstance(node, Function):
+            name = "::".join((*above, node.name))
+            yield name if collected.has_node(name) else "", ast.unparse(node)
+        # Imports only serve the tests, and docstrings say what they are.
+        elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
+            yield "", ast.unparse(node)
+
+
+def _holds_tests(node: ast.ClassDef, collected: CollectionPatterns) -> bool:
+    bases = " ".join(map(ast.unparse, node.bases))
+    return "Test" in bases or collected.has_class(node.name)

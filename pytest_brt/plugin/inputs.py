@@ -16,8 +16,6 @@ import pytest
 from pytest_brt import __version__
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.layout import hash_of
-from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
@@ -34,6 +32,7 @@ from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal, LastRun, load_last_run, reviews
+from pytest_brt.subject import demand_project, find_subject, hash_of
 from pytest_brt.types import Issue, JudgedTest, Patch, Review
 
 Given = Callable[[], tuple[JudgedTest, ...]]
@@ -49,8 +48,6 @@ class Inputs:
     nodes: Mapping[str, Job]
     #: What the run is made with.
     setting: Setting
-    #: Branches that change nothing.
-    unchanged: tuple[str, ...]
     #: Where the tests come from when they are those of an earlier run.
     earlier: LastRun | None
 
@@ -77,9 +74,6 @@ class Inputs:
                     "of a paragraph, 100 KB of prose and 300 blocks of code are (put logs into a "
                     "code fence)"
                 )
-        if self.unchanged:
-            same = ", ".join(self.unchanged)
-            yield f"{same}: no changes against the commit that is checked out; left out"
         if asked:
             yield f"model time limit: {options.budget / 60:g} min"
 
@@ -100,7 +94,7 @@ def read_inputs(
             f"--rank-fixes: patches are ranked for one report, got {len(issues)} (run it for each)"
         )
     engine, workers = _open_project(root, options, closing)
-    patches, unchanged = _patches(options.rank_fixes, root, engine.scratch.path)
+    patches = _patches(options.rank_fixes, root)
     last = None if options.tests or issues else _last_run(cache, patches.values())
     setting = _setting(config, options, engine)
     buggy = [
@@ -134,7 +128,6 @@ def read_inputs(
         bench=replace(bench, buggy=tuple(place.partition(":")[0] for place in buggy), say=say),
         nodes=nodes | dict(zip(patches, plan.rows(plan.patches), strict=True)),
         setting=setting,
-        unchanged=unchanged,
         earlier=last,
     )
 
@@ -167,26 +160,16 @@ def _issues(config: pytest.Config, sources: Iterable[str]) -> Iterator[Issue]:
             yield replace(load_issue("-", BytesIO(text)), source=source)
 
 
-def _patches(
-    sources: tuple[str, ...], root: Path, scratch: Path
-) -> tuple[dict[str, Patch], tuple[str, ...]]:
-    """Return patches by what pytest calls them, and branches that change nothing.
-
-    `scratch` may hold what came from branches, or from GitHub.
-    """
+def _patches(sources: tuple[str, ...], root: Path) -> dict[str, Patch]:
+    """Return patches by what pytest calls them: those of files by their paths."""
     if not sources:
-        return {}, ()
+        return {}
     from pytest_brt.patches.sources import read_proposals  # a report alone needs none of it
 
-    proposals = read_proposals(sources, root, scratch)
-    nodes = {
-        # One that was made is called by its name.
-        patch.name
-        if Path(patch.file).is_relative_to(scratch)
-        else Path(os.path.relpath(patch.file, root)).as_posix(): patch
-        for patch in proposals.patches
+    return {
+        Path(os.path.relpath(patch.file, root)).as_posix() if patch.file else patch.name: patch
+        for patch in read_proposals(sources, root)
     }
-    return nodes, tuple(proposals.unchanged)
 
 
 def _python_file(flag: str, path: str, root: Path) -> str:

@@ -17,7 +17,7 @@ from textwrap import dedent
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem
 from pytest_brt.guard import Touched
-from pytest_brt.guard.suite import altered_tests
+from pytest_brt.guard.changes import altered_tests
 from pytest_brt.oracle.judge import Rating, judge, refused, run_again
 from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.patches import apply_patch

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.subject import find_subject
 from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.subject import find_subject
 from tests.acceptance.django_site import APP, PACKAGES, PLACES, SETTING, made, reproduced
 from tests.support.subjects import environment
 

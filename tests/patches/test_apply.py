@@ -22,7 +22,7 @@ LENIENT = Note(
 
 
 def left_out(kind: str, path: str) -> Note:
-    return Note(code="left-out-files", text=f"touches {kind}: left out {path!r}")
+    return Note(code="left-out-files", text=f"left out {path!r} ({kind})")
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_new_files_that_judge_the_code_are_left_out(apply: Apply, path: str) -> 
     assert [change.path for change in applied.changes] == ["pkg/m.py"]
     (remark,) = applied.remarks
     assert remark.code == "left-out-files"
-    assert remark.text.endswith(f": left out {path!r}")
+    assert remark.text.startswith(f"left out {path!r} (")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.git import find_repository, run_git
-from pytest_brt.patches.history import History
+from pytest_brt.patches.git import History, find_repository, run_git
 
 
 def _git(root: Path, *arguments: str) -> str:
@@ -112,26 +111,6 @@ def test_git_may_not_fill_the_disk(tmp_path: Path) -> None:
     reply = run_git(tmp_path, "checkout-index", "-f", "big", repository=repository)
     assert reply.returncode != 0, blob
     assert not (tmp_path / "big").exists() or (tmp_path / "big").stat().st_size <= 128 << 20
-
-
-@pytest.mark.parametrize(
-    "part",
-    ["index", "packed-refs", "shallow"],
-)
-@pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_no_pipe_or_device_in_a_repository_is_waited_for(
-    marked: tuple[Path, Path], part: str, kind: str
-) -> None:
-    path = marked[0] / ".git" / part
-    path.unlink(missing_ok=True)
-    if kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to("/dev/zero")
-    start = time.monotonic()
-    with pytest.raises(UsageProblem, match=f"{part}' is no file or folder"):
-        History(marked[0]).revision("main")
-    assert time.monotonic() - start < 30
 
 
 @everywhere

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.history import History
+from pytest_brt.patches.git import History
 from pytest_brt.types import FileChange
 from tests.support.repository import Repository
 
