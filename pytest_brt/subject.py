@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import site
 import sys
@@ -30,11 +29,6 @@ _UNWANTED = frozenset(
         "sugar", "html", "metadata", "brt", "pytest_forked", "instafail", "timeout", "repeat",
         "reportlog", "json_report", "profiling", "testmon", "pytest_parallel", "flakefinder",
     }
-)  # fmt: skip
-#: The files in which a project names what its tests need.
-_NEEDS = (
-    "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "Pipfile",
-    "*requirements*.txt", "requirements/*.txt", "*environment*.yml", "*/requirements*.txt",
 )  # fmt: skip
 #: The environment variable that names Django's settings.
 _DJANGO = "DJANGO_SETTINGS_MODULE"
@@ -72,6 +66,8 @@ def find_subject(
     PYTHONPATH that lie in the project become source roots. Nothing of the project is run
     outside of the sandbox: not its `.venv`, nor pytest where that is the project.
 
+    All installed plugins of pytest are loaded, but for those that select, order or report tests.
+
     Raises:
         SubjectProblem: there is no such interpreter, or it has no pytest.
         SandboxProblem: no process of the interpreter can be had in the sandbox.
@@ -89,6 +85,8 @@ def find_subject(
     files = scan_tree(root)
     named = [*inner, *ini.pythonpath, *_installed_roots(root, answer.paths, files)]
     layout = find_layout(files, named)
+    kept = ini.kept_options()
+    plugins = [name for name, _ in answer.plugins if name not in {*_UNWANTED, *kept}]
     # A folder of packages that has no __init__.py may be one itself, of a namespace.
     spaces = {folder.partition("/")[0] for folder in layout.roots} - {"", "src", "lib"}
     return replace(
@@ -98,7 +96,7 @@ def find_subject(
         source_roots=_source_roots(root, named, layout),
         packages=(*layout.packages(), *sorted(spaces)),
         test_root=_suite_folder(root, ini.testpaths, ini.collected, layout.files),
-        pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
+        pytest_args=(*kept, *(word for name in plugins for word in ("-p", name))),
         ini=ini.file,
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
     )
@@ -110,14 +108,11 @@ def _choose_python(root: Path, python: str | None) -> tuple[str, str]:
     The file itself is not resolved: a venv is known by its link.
     """
     if python is not None:
-        path = Path(python).expanduser()
-        if "/" not in python:
-            path = Path(shutil.which(python) or path)
-        if path.is_dir():
-            path /= "bin/python"
-        if not path.is_file() or not os.access(path, os.X_OK):
+        named = Path(python).expanduser()
+        path = shutil.which(named / "bin/python" if named.is_dir() else named)
+        if path is None:
             raise SubjectProblem(f"--brt-python: no such interpreter: {python!r} (give its path)")
-        return str(path.parent.resolve() / path.name), "--brt-python"
+        return f"{Path(path).parent.resolve()}/{Path(path).name}", "--brt-python"
     # Ours may be in an environment of its own while the project's is active.
     active = Path(os.environ.get("VIRTUAL_ENV") or sys.prefix).absolute()
     places = [(root / name, f"the project's {name}") for name in (".venv", "venv")]
@@ -145,37 +140,6 @@ def _environment(
         scripts = [*root.glob("manage.py"), *sorted(root.glob("*/manage.py"))]
         inner += [str(script.parent.relative_to(root)) for script in scripts]
     return extra, inner
-
-
-def _pytest_args(
-    root: Path, ini: PytestConfig, plugins: Iterable[tuple[str, str]], keys: Iterable[str]
-) -> tuple[str, ...]:
-    """Return the kept part of addopts, and ``-p`` for each installed plugin the project names.
-
-    A plugin is named by its distribution, or by a setting or environment variable of its own:
-    one of `keys`.
-    """
-    args = list(ini.kept_options())
-    files = [path for pattern in _NEEDS for path in root.glob(pattern) if path.is_file()]
-    texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
-    needs = _plain("\n".join((*texts, *ini.required_plugins)))
-    for name, distribution in plugins:
-        plain = _plain(distribution)
-        prefix = f"{plain.removeprefix('pytest-')}_"
-        is_named = re.search(rf"(?<![\w-]){re.escape(plain)}(?![\w-])", needs)
-        is_set = any(key.lower().startswith(prefix) for key in keys)
-        if (is_named or is_set) and name not in _UNWANTED and name not in args:
-            args += ["-p", name]
-    return tuple(args)
-
-
-def _plain(text: str) -> str:
-    """Return a text in which names of distributions are normalised, as in PEP 503.
-
-    >>> _plain("pytest_AsyncIO>=0.21")
-    'pytest-asyncio>=0-21'
-    """
-    return re.sub(r"[-_.]+", "-", text).lower()
 
 
 # -- files and folders ----------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch
 from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
-from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
+from pytest_brt.pysource.parse import Function, first_line, is_test_class, parse_or_empty
 from pytest_brt.types import FileChange, Patch
 
 
@@ -24,8 +24,6 @@ class Touched:
     files: tuple[str, ...]
     #: The names of the functions and classes in which something changes.
     names: frozenset[str] = frozenset()
-    #: Lines added and removed.
-    size: int = 0
     #: Of each changed file that was there before: its path, and the lines of it whose execution
     #: shows that a test has to do with the change, as the bits of a number.
     lines: tuple[tuple[str, int], ...] = ()
@@ -39,20 +37,18 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
     """Return the part of the tree at `root` that `changes` touch."""
     names: set[str] = set()
     lines: dict[str, int] = {}
-    size = 0
     for change in changes:
         file = root / change.path
-        old = file.read_text("utf-8", "replace") if file.is_file() else ""
-        new = (change.content or b"").decode("utf-8", "replace")
-        size += sum(len(gone) + added for gone, added in _replaced(old, new))
-        if change.path.endswith(".py") and old:
-            inside, numbers = changed_places(old, new)
+        if change.path.endswith(".py") and file.is_file():
+            old = file.read_text("utf-8", "replace")
+            inside, numbers = changed_places(
+                old, (change.content or b"").decode("utf-8", "replace")
+            )
             names |= inside
             lines[change.path] = sum(1 << number for number in numbers)
     return Touched(
         files=tuple(sorted(change.path for change in changes)),
         names=frozenset(name for name in names if not name.startswith("__")),
-        size=size,
         lines=tuple(lines.items()),
     )
 
@@ -78,23 +74,17 @@ def changed_places(before: str, after: str) -> tuple[set[str], set[int]]:
     definitions = [d for d in ast.walk(tree) if isinstance(d, Function | ast.ClassDef)]
     names: set[str] = set()
     lines: set[int] = set()
-    for gone, _ in _replaced(before, after):
-        for line in gone or [gone.start - 1]:
+    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines())
+    for kind, start, end, _, _ in matcher.get_opcodes():
+        # What is added stands after a line; the first one has the number 1.
+        for line in range(start + 1, end + 1) or [start] if kind != "equal" else ():
             around = [d for d in definitions if first_line(d) <= line <= (d.end_lineno or 0)]
             names.update(node.name for node in around)
-            start, end = 1, len(before.splitlines())
+            first, last = 1, len(before.splitlines())
             if around and isinstance(around[-1], Function) and line > around[-1].lineno:
-                start, end = around[-1].body[0].lineno, around[-1].end_lineno or 0
-            lines.update(range(start, end + 1))
+                first, last = around[-1].body[0].lineno, around[-1].end_lineno or 0
+            lines.update(range(first, last + 1))
     return names, lines
-
-
-def _replaced(before: str, after: str) -> Iterator[tuple[range, int]]:
-    """Yield which lines of a text are replaced, from 1, none before what is added; by how many."""
-    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines())
-    for kind, start, end, first, last in matcher.get_opcodes():
-        if kind != "equal":
-            yield range(start + 1, end + 1), last - first
 
 
 def altered_tests(
@@ -117,7 +107,9 @@ def _parts(
 ) -> Iterator[tuple[str, str]]:
     """Yield the node of each test function, "" for what stands beside them, with the code."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.ClassDef) and _holds_tests(node, collected):
+        if isinstance(node, ast.ClassDef) and (
+            collected.has_class(node.name) or is_test_class(node)
+        ):
             yield from _parts(node, collected, (*above, node.name))
         elif isinstance(node, ast.If | ast.Try | ast.ExceptHandler):
             yield from _parts(node, collected, above)
@@ -127,8 +119,3 @@ def _parts(
         # Imports only serve the tests, and docstrings say what they are.
         elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
             yield "", ast.unparse(node)
-
-
-def _holds_tests(node: ast.ClassDef, collected: CollectionPatterns) -> bool:
-    bases = " ".join(map(ast.unparse, node.bases))
-    return "Test" in bases or collected.has_class(node.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -43,8 +43,6 @@ _LEAST = 0.001
 _MOST_CROWDED, _LEAST_WALL = 4.0, 5.0
 #: Test files that are run first on the unpatched tree.
 _FIRST_FILES = 8
-#: Bytes; a longer test file is generated data.
-_LONGEST = 2_000_000
 #: How much more the name of a test file says than a word in it.
 _PLACE = 3
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
@@ -66,11 +64,8 @@ class TestFiles:
         """Read them."""
         ini = read_config(root)
         self.collected = ini.collected
-        self.texts = {
-            path: (root / path).read_text("utf-8", "replace")
-            for path in ini.test_files(files_of(root))
-            if (root / path).is_file() and (root / path).stat().st_size <= _LONGEST
-        }
+        files = [path for path in ini.test_files(files_of(root)) if (root / path).is_file()]
+        self.texts = {path: (root / path).read_text("utf-8", "replace") for path in files}
 
     def count(self, path: str) -> int:
         """Return how many test functions a file seems to have; pytest may find more, or fewer."""
@@ -81,15 +76,13 @@ class TestFiles:
 
         A file is near by the names of what is changed: in its path, and in its text.
         """
-        # As in "from pkg.core import walk".
-        paths = [PurePosixPath(path) for touched in pool for path in touched.files]
-        names = {part for path in paths for part in path.with_suffix("").parts}
-        names.update(*(touched.names for touched in pool))
+        names = {name for touched in pool for name in touched.names}
+        for path in (path for touched in pool for path in touched.files):
+            names.update(PurePosixPath(path).with_suffix("").parts)
 
         def nearness(path: str) -> int:
-            place = re.sub(r"\W", "_", f"/{path}")
             words = names.intersection(_WORD.findall(self.texts[path]))
-            return len(words) + _PLACE * sum(f"_{name}_" in place for name in names)
+            return len(words) + _PLACE * sum(name in path for name in names)
 
         return tuple(sorted(self.texts, key=lambda path: (-nearness(path), path)))
 
@@ -113,6 +106,7 @@ class Selection:
         return targets_of(self.tests)
 
 
+@dataclass(frozen=True, eq=False)
 class Guard:
     """Finds the regressions of patches of one project; safe to call from many threads.
 
@@ -120,30 +114,27 @@ class Guard:
     pool are compared on the same tests.
     """
 
-    def __init__(
-        self,
-        engine: Runner,
-        pool: Sequence[Touched] = (),
-        *,
-        seconds: float = EACH,
-        say: Callable[[str], None] = lambda _: None,
-        kept: Journal | None = None,
-        chosen: Selection | None = None,
-    ) -> None:
-        """Run nothing yet.
+    engine: Runner
+    #: What the patches change.
+    pool: tuple[Touched, ...] = ()
+    _: KW_ONLY
+    #: What the tests of each patch may take; the search on the unpatched tree may take `LOOKING`
+    #: times as long, and where the suite is cut as long again.
+    seconds: float = EACH
+    #: Is told what is done.
+    say: Callable[[str], None] = lambda _: None
+    #: Keeps the choice between runs.
+    kept: Journal | None = None
+    #: The choice, where it was made elsewhere.
+    chosen: Selection | None = None
+    #: What files do on the unpatched tree, by what is watched.
+    _known: Once[tuple[str, ...], tuple[TestRun, ...]] = field(default_factory=Once)
+    _choices: Once[tuple[Touched, ...], Selection] = field(default_factory=Once)
 
-        The patches change `pool`, and the tests of each may take so many `seconds`; the search on
-        the unpatched tree may take `LOOKING` times as long, and where the suite is cut as long
-        again. `say` is told what is done. The choice is `kept` there between runs, unless it was
-        `chosen` elsewhere.
-        """
-        self.root = Path(engine.subject.root)
-        self._engine, self._pool = engine, tuple(dict.fromkeys(pool))
-        self._seconds = seconds
-        self._say, self._kept, self._chosen = say, kept, chosen
-        #: What files do on the unpatched tree, by what is watched.
-        self._known: Once[tuple[str, ...], tuple[TestRun, ...]] = Once()
-        self._choices: Once[tuple[Touched, ...], Selection] = Once()
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+        return Path(self.engine.subject.root)
 
     @cached_property
     def files(self) -> TestFiles:
@@ -156,7 +147,7 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        return self.judge(changes, touched, self._engine.run(self.choose(touched).targets, changes))
+        return self.judge(changes, touched, self.engine.run(self.choose(touched).targets, changes))
 
     def choose(self, touched: Touched) -> Selection:
         """Return the existing tests to be run with a patch: the same for all patches of the pool.
@@ -166,22 +157,22 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        pool = self._pool or (touched,)
-        return self._chosen or self._choices.get(pool, lambda: self._choice(pool))
+        pool = self.pool or (touched,)
+        return self.chosen or self._choices.get(pool, lambda: self._choice(pool))
 
     def _choice(self, pool: tuple[Touched, ...]) -> Selection:
-        names = (repr(pool), f"{self._seconds}")
-        if self._kept and (known := self._kept.get(Selection, *names)):
+        names = (repr(pool), f"{self.seconds}")
+        if self.kept and (known := self.kept.get(Selection, *names)):
             return known
-        self._say("running existing tests without a patch")
+        self.say("running existing tests without a patch")
         chosen = self._choose(pool, ())
         if chosen.tests and not chosen.is_whole:
-            self._say("the existing tests take too long: watching which lines they run")
+            self.say("the existing tests take too long: watching which lines they run")
             changed = {path for touched in pool for path in touched.files}
             chosen = self._choose(pool, tuple(sorted(changed)))
-        if self._kept:
-            self._kept.forget()
-            self._kept.put(chosen, *names)
+        if self.kept:
+            self.kept.forget()
+            self.kept.put(chosen, *names)
         return chosen
 
     def _choose(self, pool: Sequence[Touched], watch: tuple[str, ...]) -> Selection:
@@ -191,27 +182,38 @@ class Guard:
         timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
         # Thousands with all that is known of them would fill the memory.
         known = _by_name(replace(run, output="", raised=run.raised_briefly) for run in timely)
+        lost = [path for path, run in known.items() if not run.node and run.cause.is_uncollected]
         tests = {
             name: run for name, run in known.items() if self.files.collected.has_node(run.node)
         }
+        failing = sum(map(_fails, tests.values()))
         passing = {name: run for name, run in tests.items() if run.verdict is Verdict.PASS}
-        chosen = _affordable(passing, pool, self._seconds)
+        chosen = _affordable(passing, pool, self.seconds)
         is_complete = len(timely) == len(runs) and set(files) == {run.test for run in runs}
         is_whole = is_complete and len(chosen) == len(passing)
-        shortfalls = {}
-        lost = [path for path, run in known.items() if not run.node and run.cause.is_uncollected]
-        if lost:
-            text = f"{listed(lost[:3])} cannot be collected on the unpatched tree"
-            shortfalls["not-collected"] = text
-        if not is_whole:
-            shortfalls["budget-spent"] = f"the budget of {self._seconds:g} s a patch allows no more"
-        failing = count(sum(map(_fails, tests.values())), "existing test")
-        if any(map(_fails, tests.values())):
-            shortfalls["fail-before"] = f"left out, failing without a patch: {failing}"
+        shortfalls = (
+            (
+                lost,
+                "not-collected",
+                f"{listed(lost[:3])} cannot be collected on the unpatched tree",
+            ),
+            (
+                not is_whole,
+                "budget-spent",
+                f"the budget of {self.seconds:g} s a patch allows no more",
+            ),
+            (
+                failing,
+                "fail-before",
+                f"left out, failing without a patch: {count(failing, 'existing test')}",
+            ),
+        )
         return Selection(
             tests=chosen,
             is_whole=is_whole,
-            shortfalls=tuple(Note(code=code, text=text) for code, text in shortfalls.items()),
+            shortfalls=tuple(
+                Note(code=code, text=text) for holds, code, text in shortfalls if holds
+            ),
             total=max(len(tests), sum(map(self.files.count, files))),
         )
 
@@ -221,12 +223,12 @@ class Guard:
         pytest runs nothing before it has collected all files, which takes minutes of a large suite:
         so a few files come first, then twice as many.
         """
-        seconds = max(_LEAST_WALL, LOOKING * self._seconds * _MOST_CROWDED)
-        targets = [Test(id=path, path=path) for path in (files if self._seconds else ())]
+        seconds = max(_LEAST_WALL, LOOKING * self.seconds * _MOST_CROWDED)
+        targets = [Test(id=path, path=path) for path in (files if self.seconds else ())]
         runs: list[TestRun] = []
         end, size = time.monotonic() + seconds, _FIRST_FILES
         while targets and (left := end - time.monotonic()) > 0:
-            runs += self._engine.run(targets[:size], seconds=left, watch=watch)
+            runs += self.engine.run(targets[:size], seconds=left, watch=watch)
             targets, size = targets[size:], 2 * size
         return tuple(runs)
 
@@ -263,7 +265,7 @@ class Guard:
         """
 
         def run_again(names: Sequence[str]) -> dict[str, TestRun]:
-            runs = self._engine.run(targets_of(names), changes, hash_seed=1, reverse=True)
+            runs = self.engine.run(targets_of(names), changes, hash_seed=1, reverse=True)
             return _results_of(names, runs)
 
         again = run_again(failed)

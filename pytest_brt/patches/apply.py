@@ -50,25 +50,17 @@ _COMPLAINTS = (
     (r"(.+?(?: at)? line \d+).*", "malformed", "malformed diff: {}"),
     (r"((?!No valid patches|unrecognized input).+)", "git-failed", "git apply: {}"),
 )  # fmt: skip
-#: Paths that a candidate fix may not change, for it must not score by changing what judges it, by
-#: the first kind that they are of. Folders called "test" or "testing" hold tests at the
-#: top alone: deeper down they are often code that a project offers.
-_KINDS = {
-    "pytest configuration": re.compile(
-        r"(?:.*/)?(?:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|setup\.cfg|pyproject\.toml)",
-        re.IGNORECASE,
-    ),
-    "startup code": re.compile(
-        r"(?:.*/)?(?:(?:site|user)customize\.py|[^/]*\.(?:pth|py[co]))", re.IGNORECASE
-    ),
-    "installed code": re.compile(
-        r"(?:.*/)?(?:(?:site|dist)-packages|\.?venv|__pycache__|\.(?:pytest|mypy)_cache"
-        r"|\.hypothesis|\.tox|\.nox)/.*"
-    ),
-    "tests": re.compile(
-        r"(?:test|testing)/.*|(?:.*/)?(?:tests/.*|test_[^/]*\.py|[^/]*_test\.py|tests\.py)"
-    ),
-}
+#: Paths that a candidate fix may not change, for it must not score by changing what judges it:
+#: pytest's settings, code that Python starts by itself, installed code, tests. Folders called
+#: "test" or "testing" hold tests at the top alone: deeper down they are often code that a project
+#: offers.
+_LEFT_OUT = re.compile(
+    r"(?:.*/)?(?i:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|setup\.cfg|pyproject\.toml"
+    r"|(?:site|user)customize\.py|[^/]*\.(?:pth|py[co]))"
+    r"|(?:.*/)?(?:(?:site|dist)-packages|\.?venv|__pycache__|\.(?:pytest|mypy)_cache"
+    r"|\.hypothesis|\.tox|\.nox)/.*"
+    r"|(?:test|testing)/.*|(?:.*/)?(?:tests/.*|test_[^/]*\.py|[^/]*_test\.py|tests\.py)"
+)
 #: Files of the tree as they are, or as the patch makes them.
 _Files = Mapping[str, FileChange]
 
@@ -90,15 +82,12 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     """
     diff = _diff_of(patch.text)
     depth, names = _read_names(diff, root)
-    left_out = {}
-    for path, is_binary in sorted(names.items()):
-        if is_binary:
-            left_out[path] = "binary files"
-        elif not whole and (kind := left_out_kind(path)):
-            left_out[path] = kind
-    listed = ", ".join(f"{path!r} ({kind})" for path, kind in left_out.items())
+    judging = [path for path in names if not whole and is_left_out(path)]
+    left_out = sorted({*judging, *(path for path in names if names[path])})
+    listed = ", ".join(map(repr, left_out))
     if len(left_out) == len(names):
-        raise PatchProblem("only-left-out", f"nothing is left to apply: left out {listed}")
+        words = "nothing is left to apply: tests, settings and binary files are left out"
+        raise PatchProblem("only-left-out", f"{words}: {listed}")
     moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
     # Names that look like patterns are not excluded by git, and what is moved has two names.
     ours = {path for path in (*names, *moved) if path not in left_out}
@@ -111,7 +100,7 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     changes = tuple(
         after.get(path) or FileChange(path=path, content=None)
         for path in sorted(ours)
-        if after.get(path) != before.get(path) and (whole or not left_out_kind(path))
+        if after.get(path) != before.get(path) and (whole or not is_left_out(path))
     )
     remarks = [_LENIENT] if is_lenient else []
     if not changes:
@@ -121,13 +110,13 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     return AppliedPatch(changes=changes, remarks=tuple(remarks))
 
 
-def left_out_kind(path: str) -> str:
-    """Return as what a change of `path` is left out of a candidate fix; "" when it is not.
+def is_left_out(path: str) -> bool:
+    """Return whether a change of `path` is left out of a candidate fix.
 
-    >>> left_out_kind("pkg/tests/test_m.py")
-    'tests'
+    >>> is_left_out("pkg/tests/test_m.py")
+    True
     """
-    return next((kind for kind, paths in _KINDS.items() if paths.fullmatch(path)), "")
+    return _LEFT_OUT.fullmatch(path) is not None
 
 
 # -- what git is given ----------------------------------------------------------------------------

@@ -91,11 +91,6 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
     files = dict.fromkeys(file for path in paths for file in _patch_files(path))
     folders = [(path.parent if path.is_file() else path).absolute() for path in paths]
     folder = Path(os.path.commonpath(folders))
-    if not files:
-        raise UsageProblem(
-            f"no patches in {str(folder)!r} (looked for *.diff and *.patch in it and in its "
-            "folders)"
-        )
     patches = tuple(_read(file.absolute(), folder) for file in files)
     if len({Path(patch.name).parent for patch in patches}) == 1:
         return patches
@@ -103,23 +98,23 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
 
 
 def _patch_files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        if path.exists() and path.suffix.casefold() in SUFFIXES:
-            return [path]
-        raise UsageProblem(
-            f"no such folder, and no patch: {str(path)!r} (give a folder of *.diff and *.patch, "
-            "such files, or git:BRANCH; 'git mailsplit' splits a mailbox)"
-        )
+    """Return a file, or those in a folder, that are called patches."""
+    top = path if path.is_dir() else path.parent
     files = []
-    for file in sorted(path.rglob("*")):
-        is_hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-        if is_hidden or file.suffix.casefold() not in SUFFIXES:
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        is_hidden = any(part.startswith(".") for part in file.relative_to(top).parts)
+        if is_hidden or file.suffix.casefold() not in SUFFIXES or not file.exists():
             continue
-        if not file.resolve().is_relative_to(path.resolve()):
+        if path.is_dir() and not file.resolve().is_relative_to(path.resolve()):
             raise UsageProblem(
                 f"the patch {str(file)!r} is a link that leads out of its folder (copy the file)"
             )
         files.append(file)
+    if not files:
+        raise UsageProblem(
+            f"no patches in {str(path)!r} (give a folder of *.diff and *.patch, such files, or "
+            "git:BRANCH; 'git mailsplit' splits a mailbox)"
+        )
     return files
 
 
@@ -157,8 +152,8 @@ def complete(address: Address, root: Path) -> Address:
     repository = find_repository(root.resolve())
     remotes = read_remotes(repository) if repository else {}
     # Of a fork, issues and pull requests are in the repository that it was made from.
-    order = sorted(remotes, key=lambda name: (name != "upstream", name != "origin"))
-    known = next(filter(None, (repository_of(remotes[name]) for name in order)), "")
+    names = ("upstream", "origin", *remotes)
+    known = next(filter(None, (repository_of(remotes.get(name, "")) for name in names)), "")
     if not known:
         raise UsageProblem(
             f"{address.text!r}: the project has no remote that is on GitHub (write OWNER/REPO"

@@ -82,7 +82,6 @@ def evaluate(
         remarks=(*remarks_on(applied.changes, root, tests), *effects),
         seconds=time.perf_counter() - started,
         normal=normal,
-        size=touched.size,
     )
 
 

@@ -157,8 +157,6 @@ class PatchResult:
     seconds: float = 0.0
     #: Equal for patches that make the same program; or "".
     normal: str = ""
-    #: Lines added and removed.
-    size: int = 0
     #: What each variation gives; empty where no bug test passes.
     outcomes: tuple[Outcome, ...] = ()
     #: What the expressions of bug tests give that only say what is wrong.

@@ -41,11 +41,13 @@ def test_a_mark_of_an_encoding_is_no_text(tmp_path: Path) -> None:
     assert patch.text == PLAIN
 
 
-def test_a_missing_folder(tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
+@pytest.mark.parametrize("name", ["gone", "empty", "notes.txt", "gone.diff"])
+def test_where_no_patch_is(tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.txt").write_text(PLAIN, encoding="utf-8")
+    (tmp_path / "empty").mkdir()
     with pytest.raises(UsageProblem) as caught:
-        read_patches(gone)
-    words = f"no such folder, and no patch: {str(gone)!r} (give a folder of *.diff"
+        read_patches(tmp_path / name)
+    words = f"no patches in {str(tmp_path / name)!r} (give a folder of *.diff and *.patch, such"
     assert str(caught.value).startswith(words)
 
 
@@ -53,17 +55,6 @@ def test_one_file_will_do_when_it_is_called_a_patch(tmp_path: Path) -> None:
     for name in ("a.diff", "b.diff", "notes.txt"):
         (tmp_path / name).write_text(PLAIN, encoding="utf-8")
     assert [patch.name for patch in read_patches(tmp_path / "a.diff")] == ["a.diff"]
-    with pytest.raises(UsageProblem, match=r"^no such folder, and no patch: .*notes\.txt"):
-        read_patches(tmp_path / "notes.txt")
-
-
-def test_an_empty_folder(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
-    with pytest.raises(UsageProblem) as caught:
-        read_patches(tmp_path)
-    assert str(caught.value) == (
-        f"no patches in {str(tmp_path)!r} (looked for *.diff and *.patch in it and in its folders)"
-    )
 
 
 MEMORY = Path("/proc/self/mem")
