@@ -6,7 +6,7 @@ A revision is the working tree with changes: nothing is checked out.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 from pytest_brt.errors import UsageProblem
@@ -25,13 +25,7 @@ Trees = tuple[Sequence[FileChange], Sequence[FileChange]]
 _FINE = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
 
 
-def find_fix(
-    history: History,
-    engine: Runner,
-    test: CandidateTest,
-    deadline: float,
-    say: Callable[[str], None] = lambda _: None,
-) -> Fix | None:
+def find_fix(history: History, engine: Runner, test: CandidateTest, deadline: float) -> Fix | None:
     """Return what made `test` pass, which does so on the working tree; None where none is found.
 
     It looks back along first parents, twice as far each time, for a revision on which the test
@@ -45,7 +39,6 @@ def find_fix(
     line = history.first_parents()
 
     def has_bug(place: int) -> bool | None:
-        say(f"trying {line[place][:10]}")
         return shows_bug(engine.run([Test.of(test)], history.changes_to(line[place]))[0], test)
 
     if line and history.changes_to(line[0]) and has_bug(0):

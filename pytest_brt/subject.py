@@ -209,16 +209,16 @@ def files_of(root: Path) -> Iterator[str]:
 def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:
     """Return the SHA-256 of the files below `root`, as hex digits: names, mode bit and bytes.
 
-    The files and folders `without` are left out, and what a copy of the tree does without. Files
-    that cannot be read are all alike.
+    The files `without` are left out, and what a copy of the tree does without. Files that cannot
+    be read are all alike.
     """
     digest = hashlib.sha256()
     for name in files_of(root):
-        path = root / name
-        if {path, *path.parents}.isdisjoint(without):
-            content = b""
-            with suppress(OSError):
-                content = hashlib.sha256(path.read_bytes()).digest()
-            state = (name, os.access(path, os.X_OK), content)
-            digest.update(repr(state).encode("utf-8", "surrogateescape"))
+        path, content = root / name, b""
+        if path in without:
+            continue
+        with suppress(OSError):
+            content = hashlib.sha256(path.read_bytes()).digest()
+        state = (name, os.access(path, os.X_OK), content)
+        digest.update(repr(state).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

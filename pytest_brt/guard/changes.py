@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -13,7 +13,7 @@ from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch
 from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
 from pytest_brt.pysource.parse import Function, first_line, is_test_class, parse_or_empty
-from pytest_brt.types import FileChange, Patch
+from pytest_brt.types import FileChange, Patch, TestRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +28,10 @@ class Touched:
     #: shows that a test has to do with the change, as the bits of a number.
     lines: tuple[tuple[str, int], ...] = ()
 
-    def is_run(self, executed: Mapping[str, int]) -> bool:
-        """Say whether a test that executes lines, by file, has to do with the change."""
-        return any(executed.get(path, 0) & lines for path, lines in self.lines)
+    def is_run(self, run: TestRun) -> bool:
+        """Say whether a test that told which lines it executes has to do with the change."""
+        lines = dict(self.lines)
+        return any(int(mask, 16) & lines.get(path, 0) for path, mask in run.ran)
 
 
 def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
@@ -64,7 +65,7 @@ def changed_places(before: str, after: str) -> tuple[set[str], set[int]]:
     r"""Return which functions and classes of `before` change, and which lines of it matter.
 
     These are the bodies of the innermost functions in which something changes, and all of the file
-    where something changes outside of them, or in a signature.
+    where something changes outside of them.
 
     >>> changed_places("def f():\n    a()\n    b()\n", "def f():\n    a()\n    c()\n")
     ({'f'}, {2, 3})
@@ -81,7 +82,7 @@ def changed_places(before: str, after: str) -> tuple[set[str], set[int]]:
             around = [d for d in definitions if first_line(d) <= line <= (d.end_lineno or 0)]
             names.update(node.name for node in around)
             first, last = 1, len(before.splitlines())
-            if around and isinstance(around[-1], Function) and line > around[-1].lineno:
+            if around and isinstance(around[-1], Function):
                 first, last = around[-1].body[0].lineno, around[-1].end_lineno or 0
             lines.update(range(first, last + 1))
     return names, lines

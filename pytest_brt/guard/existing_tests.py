@@ -168,8 +168,7 @@ class Guard:
         chosen = self._choose(pool, ())
         if chosen.tests and not chosen.is_whole:
             self.say("the existing tests take too long: watching which lines they run")
-            changed = {path for touched in pool for path in touched.files}
-            chosen = self._choose(pool, tuple(sorted(changed)))
+            chosen = self._choose(pool, tuple(sorted({p for one in pool for p in one.files})))
         if self.kept:
             self.kept.forget()
             self.kept.put(chosen, *names)
@@ -240,7 +239,7 @@ class Guard:
         results = _results_of(chosen.tests, runs)
         reached = None
         if not chosen.is_whole:
-            reached = sum(touched.is_run(_lines(run)) for run in chosen.tests.values())
+            reached = sum(map(touched.is_run, chosen.tests.values()))
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
             total=chosen.total,
@@ -285,23 +284,15 @@ def targets_of(names: Iterable[str]) -> tuple[Test, ...]:
 
 def _affordable(tests: _Results, pool: Sequence[Touched], seconds: float) -> dict[str, TestRun]:
     """Return the tests that can be afforded, of those first that run what a patch changes."""
+    near = [name for name, run in tests.items() if any(one.is_run(run) for one in pool)]
     chosen = {}
-
-    def is_far(name: str) -> bool:
-        return not any(touched.is_run(_lines(tests[name])) for touched in pool)
-
-    for name in sorted(tests, key=is_far):
+    for name in dict.fromkeys((*near, *tests)):
         # Seconds of the processor, or of the clock where the process did not end by itself.
         needed = _LEAST + (tests[name].cpu or tests[name].seconds)
         if needed <= seconds:
             seconds -= needed
             chosen[name] = tests[name]
     return chosen
-
-
-def _lines(run: TestRun) -> dict[str, int]:
-    """Return, by path, the lines of watched files that it executes, as the bits of a number."""
-    return {path: int(lines, 16) for path, lines in run.ran}
 
 
 def _line(name: str, run: TestRun) -> int:

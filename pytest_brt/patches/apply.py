@@ -9,11 +9,11 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from difflib import unified_diff
+from io import StringIO
 from pathlib import Path
-from types import MappingProxyType
 
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
@@ -61,8 +61,6 @@ _LEFT_OUT = re.compile(
     r"|\.hypothesis|\.tox|\.nox)/.*"
     r"|(?:test|testing)/.*|(?:.*/)?(?:tests/.*|test_[^/]*\.py|[^/]*_test\.py|tests\.py)"
 )
-#: Files of the tree as they are, or as the patch makes them.
-_Files = Mapping[str, FileChange]
 
 
 def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatch:
@@ -96,7 +94,7 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
         _copy_files(ours, root, folder)
         before = _read_files(folder)
         is_lenient = _apply(diff, folder, depth, left_out)
-        after = _read_files(folder, ends_of=before if is_lenient else {})
+        after = _read_files(folder)
     changes = tuple(
         after.get(path) or FileChange(path=path, content=None)
         for path in sorted(ours)
@@ -239,17 +237,12 @@ def _apply(diff: bytes, folder: Path, depth: int, left_out: Iterable[str]) -> bo
     return True
 
 
-def _read_files(folder: Path, ends_of: _Files = MappingProxyType({})) -> _Files:
-    """Return the files in a folder; those of `ends_of` keep their ends of lines."""
-    files: dict[str, FileChange] = {}
+def _read_files(folder: Path) -> dict[str, FileChange]:
+    """Return the files in a folder."""
+    files = {}
     for place in filter(Path.is_file, folder.rglob("*")):
-        path = place.relative_to(folder).as_posix()
-        content, old = place.read_bytes(), b""
-        if path in ends_of:
-            old = ends_of[path].content or b""
-        if old.count(b"\r\n") == old.count(b"\n") > 0:
-            content = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-        files[path] = FileChange(path=path, content=content, executable=os.access(place, os.X_OK))
+        path, is_executable = place.relative_to(folder).as_posix(), os.access(place, os.X_OK)
+        files[path] = FileChange(path=path, content=place.read_bytes(), executable=is_executable)
     return files
 
 
@@ -299,4 +292,4 @@ def _file_diff(change: FileChange, file: Path) -> Iterator[str]:
 
 def _lines(content: bytes | None) -> list[str]:
     """Return the lines of a file with their ends, where only a line feed is one."""
-    return [line for line in re.split(r"(?<=\n)", decode(content or b"")) if line]
+    return [*StringIO(decode(content or b""), newline="\n")]

@@ -165,12 +165,9 @@ class History:
     def first_parents(self) -> list[str]:
         """Return what is checked out and the commits before it, along first parents.
 
-        In a shallow clone they end where it does; there are none where nothing is committed.
+        In a shallow clone they end where it does.
         """
-        try:
-            return decode(self._git("rev-list", "--first-parent", "HEAD", "--")).split()
-        except UsageProblem:
-            return []
+        return decode(self._git("rev-list", "--first-parent", "HEAD", "--")).split()
 
     def about(self, commit: str) -> str:
         """Return date, author and first line of the message of a commit."""

@@ -7,8 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from email.parser import BytesHeaderParser
-from email.utils import parseaddr
 from pathlib import Path
 
 from pytest_brt.bounded import read_bounded
@@ -24,6 +22,7 @@ SUFFIXES = (".diff", ".patch")
 _BRANCHES = "git:"
 #: The line with which `git format-patch` begins a mail (RFC 4155).
 _FROM = re.compile(rb"From \S+ .*\d\d:\d\d:\d\d \d{4}.*\n")
+_SENDER = re.compile(rb"^From:.*?([^\s<>]+@[^\s<>]+)", re.MULTILINE)
 
 
 def read_proposals(sources: Sequence[str], root: Path) -> tuple[Patch, ...]:
@@ -35,21 +34,21 @@ def read_proposals(sources: Sequence[str], root: Path) -> tuple[Patch, ...]:
     Raises:
         UsageProblem: one of them is not there, or cannot be read.
     """
-    paths = [Path(source) for source in sources if not _is_elsewhere(source)]
-    patches = [*read_patches(*paths)] if paths else []
-    for source in filter(_is_elsewhere, sources):
+    paths, patches = [], []
+    for source in sources:
         address = find_address(source)
-        patches += [_pull_request(address, root)] if address else _branches(source, root)
+        if Path(source).exists() or not (address or source.startswith(_BRANCHES)):
+            paths.append(Path(source))
+        elif address:
+            patches.append(_pull_request(address, root))
+        else:
+            patches += _branches(source, root)
+    if paths:
+        patches += read_patches(*paths)
     for name, times in Counter(patch.name for patch in patches).items():
         if times > 1:
             raise UsageProblem(f"two patches are both called {name!r} (rename one)")
     return tuple(patches)
-
-
-def _is_elsewhere(source: str) -> bool:
-    """Say whether what a user named is no path, but branches or a pull request."""
-    named = source.startswith(_BRANCHES) or find_address(source) is not None
-    return named and not Path(source).exists()
 
 
 def _pull_request(address: Address, root: Path) -> Patch:
@@ -123,17 +122,11 @@ def _read(path: Path, folder: Path) -> Patch:
         data = read_bounded(path)
     except OSError as error:
         raise UsageProblem(f"cannot read the patch {str(path)!r}: {error.strerror}") from error
-    sender = ""
-    if begins := _FROM.match(data):
-        # Its headers alone: parts in parts could be nested without end.
-        mail = BytesHeaderParser().parsebytes(data[begins.end() :])
-        name, address = parseaddr(str(mail.get("From", "")))
-        sender = (address or name).casefold()
-        body = mail.get_payload(decode=True)
-        data = body if isinstance(body, bytes) else data
+    sender = _SENDER.search(data) if _FROM.match(data) else None
     # File names can hold any bytes, but reports are UTF-8.
     below = os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
-    return replace(_patch(on_a_line(below), data, sender), file=str(path))
+    author = decode(sender[1]).casefold() if sender else ""
+    return replace(_patch(on_a_line(below), data, author), file=str(path))
 
 
 def _patch(name: str, data: bytes, source: str) -> Patch:

@@ -314,7 +314,7 @@ def _find_fix(settled: JudgedTest, bench: Workbench) -> Fix | None:
     deadline = min(bench.deadline, time.monotonic() + _SEARCH_SECONDS)
     try:
         history = History(Path(bench.engine.subject.root))
-        return find_fix(history, bench.engine, settled.test, deadline, bench.say)
+        return find_fix(history, bench.engine, settled.test, deadline)
     except UsageProblem as problem:
         bench.say(str(problem))
         return None

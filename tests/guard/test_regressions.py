@@ -153,10 +153,10 @@ def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: P
     changes = (FileChange(path="pkg/core.py", content=BREAKING.encode()),)
     touched = touched_by(changes, root)
     journal = Journal(tmp_path / "existing.jsonl", "tree")
-    first = Guard(engine, [touched], seconds=60.0, kept=journal).choose(touched)
+    first = Guard(engine, (touched,), seconds=60.0, kept=journal).choose(touched)
     counting = Counting(engine)
     again = Journal(tmp_path / "existing.jsonl", "tree")
-    assert Guard(counting, [touched], seconds=60.0, kept=again).choose(touched) == first
+    assert Guard(counting, (touched,), seconds=60.0, kept=again).choose(touched) == first
     assert (len(first.tests), counting.processes) == (4, 0)
 
 

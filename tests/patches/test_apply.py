@@ -109,16 +109,13 @@ def test_removed_lines_that_look_like_headers_are_lines(after: Callable[[str], o
     assert after(text) == {"q.sql": b"++ two\nselect 1;\n-- two\n"}
 
 
-@pytest.mark.parametrize("kind", ["lf-diff", "crlf-diff"])
-def test_a_crlf_file_keeps_its_line_ends(apply: Apply, kind: str) -> None:
-    body = " one = 1\n-two = 2\n+two = 20\n three = 3\n"
-    if kind == "crlf-diff":
-        body = body.replace("\n", "\r\n")
+def test_a_crlf_file_keeps_its_line_ends(apply: Apply) -> None:
+    body = " one = 1\r\n-two = 2\r\n+two = 20\r\n three = 3\r\n"
     applied = apply(f"--- a/pkg/crlf.py\n+++ b/pkg/crlf.py\n@@ -1,3 +1,3 @@\n{body}")
     assert [change.content for change in applied.changes] == [
         b"one = 1\r\ntwo = 20\r\nthree = 3\r\n"
     ]
-    assert applied.remarks == ((LENIENT,) if kind == "lf-diff" else ())
+    assert applied.remarks == ()
 
 
 def test_an_lf_file_keeps_its_line_ends(apply: Apply) -> None:
@@ -295,11 +292,9 @@ def test_attributes_that_a_patch_brings_change_no_line_end(after: Callable[[str]
     assert after(text) == {".gitattributes": b"* text eol=crlf\n", "pkg/m.py": FIXED}
 
 
-def test_lines_added_to_a_crlf_file_get_its_line_ends(apply: Apply) -> None:
+def test_a_diff_without_the_line_ends_of_the_file_is_lenient(apply: Apply) -> None:
     applied = apply("--- a/pkg/crlf.py\n+++ b/pkg/crlf.py\n@@ -3 +3,2 @@\n three = 3\n+four = 4\n")
-    assert [change.content for change in applied.changes] == [
-        FILES["pkg/crlf.py"] + b"four = 4\r\n"
-    ]
+    assert [change.content for change in applied.changes] == [FILES["pkg/crlf.py"] + b"four = 4\n"]
     assert applied.remarks == (LENIENT,)
 
 
