@@ -36,25 +36,23 @@ def find_fix(history: History, engine: Runner, test: CandidateTest, deadline: fl
         UsageProblem: git cannot tell the history.
         SubjectProblem: the interpreter cannot be started at all.
     """
-    line = history.first_parents()
-
-    def has_bug(place: int) -> bool | None:
-        return shows_bug(engine.run([Test.of(test)], history.changes_to(line[place]))[0], test)
-
-    if line and history.changes_to(line[0]) and has_bug(0):
-        return Fix(code="fixed-here", text="fixed by what is not committed yet")
-    newer, older, shows = 0, len(line), False
+    commits = history.first_parents()
+    line = [*commits]
+    # The working tree comes before the first one.
+    newer, older, shows = -1, len(line), False
     while older - newer > 1 and time.monotonic() < deadline:
-        place = min(2 * newer + 1, (newer + older) // 2)
-        if (state := has_bug(place)) is False:
+        place = min(2 * newer + 2, (newer + older) // 2)
+        run = engine.run([Test.of(test)], history.changes_to(line[place]))[0]
+        if (state := shows_bug(run, test)) is False:
             newer = place
         else:
             older, shows = place, state is True
     if not shows or older - newer > 1:
         return None
-    commit = line[newer]
-    text = f"fixed by {commit[:10]} ({history.about(commit)})"
-    return Fix(code="fixed-by", text=text, commit=commit[:10])
+    if newer < 0:
+        return Fix(code="fixed-here", text="fixed by what is not committed yet")
+    text = f"fixed by {line[newer][:10]} ({commits[line[newer]]})"
+    return Fix(code="fixed-by", text=text, commit=line[newer][:10])
 
 
 def shows_bug(run: TestRun, test: CandidateTest) -> bool | None:

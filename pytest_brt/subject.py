@@ -202,7 +202,7 @@ def files_of(root: Path) -> Iterator[str]:
         kept = {name for name in names if not is_environment(here / name)}
         names[:] = sorted(kept - EXCLUDED - {"__pycache__"})
         for path in (here / name for name in sorted(files)):
-            if path.is_file() or path.is_symlink():  # one to nothing is a name in the tree
+            if path.is_file():
                 yield path.relative_to(root).as_posix()
 
 

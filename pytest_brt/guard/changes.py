@@ -49,7 +49,7 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
             lines[change.path] = sum(1 << number for number in numbers)
     return Touched(
         files=tuple(sorted(change.path for change in changes)),
-        names=frozenset(name for name in names if not name.startswith("__")),
+        names=frozenset(names),
         lines=tuple(lines.items()),
     )
 

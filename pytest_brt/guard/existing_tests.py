@@ -64,8 +64,8 @@ class TestFiles:
         """Read them."""
         ini = read_config(root)
         self.collected = ini.collected
-        files = [path for path in ini.test_files(files_of(root)) if (root / path).is_file()]
-        self.texts = {path: (root / path).read_text("utf-8", "replace") for path in files}
+        paths = ini.test_files(files_of(root))
+        self.texts = {path: (root / path).read_text("utf-8", "replace") for path in paths}
 
     def count(self, path: str) -> int:
         """Return how many test functions a file seems to have; pytest may find more, or fewer."""

@@ -197,16 +197,16 @@ def _copy_files(paths: Iterable[str], root: Path, folder: Path) -> None:
     """
     for path in paths:
         place, copy = root / path, folder / path
+        words = f"unsafe path: {path!r} is no file of the project"
+        unsafe = PatchProblem("unsafe-path", words)
         if _OUTSIDE.match(path) or place.resolve() != root.resolve() / path:
-            words = f"unsafe path: {path!r} leaves the tree, or goes through a symbolic link"
-            raise PatchProblem("unsafe-path", words)
+            raise unsafe
         try:
             content = read_bounded(place)
         except FileNotFoundError:
             continue
         except OSError as error:
-            words = f"unsafe path: {path!r} can be no file: {error.strerror}"
-            raise PatchProblem("unsafe-path", words) from error
+            raise unsafe from error
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(content)
         copy.chmod(0o755 if os.access(place, os.X_OK) else 0o644)

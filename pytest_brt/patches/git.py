@@ -162,17 +162,16 @@ class History:
         sha = self._git("rev-parse", "--verify", "--quiet", _END, f"{name}^{{commit}}", none=none)
         return decode(sha).strip()
 
-    def first_parents(self) -> list[str]:
+    def first_parents(self) -> dict[str, str]:
         """Return what is checked out and the commits before it, along first parents.
 
-        In a shallow clone they end where it does.
+        Each comes with its date, author and the first line of its message. In a shallow clone they
+        end where it does.
         """
-        return decode(self._git("rev-list", "--first-parent", "HEAD", "--")).split()
-
-    def about(self, commit: str) -> str:
-        """Return date, author and first line of the message of a commit."""
-        about = self._git("log", "-1", "--format=%cs %an: %s", _END, commit, "--")
-        return about.decode("utf-8", "replace").strip()
+        log = self._git("log", "--first-parent", "--format=%H %cs %an: %s", "HEAD", "--")
+        return dict(
+            line.split(" ", 1) for line in log.decode("utf-8", "replace").split("\n") if line
+        )
 
     def fork(self, base: str, head: str) -> str:
         """Return the commit at which `head` left `base`.

@@ -107,7 +107,7 @@ def test_a_revision_says_what_it_is(repository: Repository) -> None:
     history = History(repository.root)
     for name in ("HEAD", "main", "v1", sha[:12]):
         assert history.revision(name) == sha
-        date, _, who = history.about(sha).partition(" ")
+        date, _, who = history.first_parents()[sha].partition(" ")
         assert len(date) == len("2020-02-20")
         assert who == "A: first line"
 
@@ -137,7 +137,7 @@ def test_first_parents_lead_back_from_what_is_checked_out(repository: Repository
     history = History(repository.root)
     head, *older = history.first_parents()
     assert older[:2] == shas[::-1]
-    assert history.about(older[0]).endswith("A: number 1")
+    assert history.first_parents()[older[0]].endswith("A: number 1")
     assert [change.path for change in history.changes_to(head, older[0])] == ["b.py"]
 
 
