@@ -6,7 +6,7 @@ A revision is the working tree with changes: nothing is checked out.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from pytest_brt.errors import UsageProblem
@@ -20,8 +20,6 @@ from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import CandidateTest, FileChange, Fix, TestRun, Verdict
 
-#: Both trees, as changes of the working tree: with the change, and with all but its tests undone.
-Trees = tuple[Sequence[FileChange], Sequence[FileChange]]
 _FINE = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
 
 
@@ -102,26 +100,26 @@ def split_range(text: str) -> tuple[str, str]:
     return base, head or "HEAD"
 
 
-def changed_tests(history: History, base: str, head: str) -> list[Test]:
-    """Return the test functions that `head` adds or changes, by file and in their order."""
+def changed_tests(history: History, base: str, head: str) -> Iterator[Test]:
+    """Yield the test functions that `head` adds or changes, by file and in their order."""
     collected = read_config(history.root).collected
     old = {change.path: change.content for change in history.changes_to(base, head)}
-    return [
-        Test(id=f"{path}::{node}", path=path, source=decode(after), node=node)
-        for path, after in ((c.path, c.content) for c in history.changes_to(head, base))
-        if after is not None and collected.has_file(path)
-        for node in altered_tests(old.get(path), after, collected)
-    ]
+    for path, content in ((c.path, c.content) for c in history.changes_to(head, base)):
+        if content is not None and collected.has_file(path):
+            for node in altered_tests(old.get(path), content, collected):
+                yield Test(id=f"{path}::{node}", path=path, source=decode(content), node=node)
 
 
-def both_trees(history: History, base: str, head: str) -> Trees:
-    """Return what makes the working tree that of the change, and that without it."""
+def both_trees(history: History, base: str, head: str) -> list[tuple[FileChange, ...]]:
+    """Return what makes the working tree that of the change, and that with all but tests undone."""
     with_it = history.changes_to(head)
     back = [c for c in history.changes_to(base, head) if not is_test_path(c.path)]
-    return with_it, tuple({change.path: change for change in (*with_it, *back)}.values())
+    return [with_it, tuple({change.path: change for change in (*with_it, *back)}.values())]
 
 
-def gate(test: Test, trees: Trees, engine: Runner) -> tuple[GateProof, TestRun]:
+def gate(
+    test: Test, trees: Sequence[tuple[FileChange, ...]], engine: Runner
+) -> tuple[GateProof, TestRun]:
     """Run a test on both trees, twice where it proves something; return the run that shows it.
 
     Raises:

@@ -50,7 +50,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     history = History(root)
     base, head = (history.revision(name) for name in split_range(arguments.range))
     base = history.fork(base, head)
-    tests = changed_tests(history, base, head)
+    tests = [*changed_tests(history, base, head)]
     if not tests:
         say("gate: no test is added or changed")
         return _NO_TEST

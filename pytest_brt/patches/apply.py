@@ -80,8 +80,7 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     """
     diff = _diff_of(patch.text)
     depth, names = _read_names(diff, root)
-    judging = [path for path in names if not whole and is_left_out(path)]
-    left_out = sorted({*judging, *(path for path in names if names[path])})
+    left_out = [p for p in sorted(names) if names[p] or (not whole and is_left_out(p))]
     listed = ", ".join(map(repr, left_out))
     if len(left_out) == len(names):
         words = "nothing is left to apply: tests, settings and binary files are left out"
@@ -133,7 +132,7 @@ def _diff_of(text: str) -> bytes:
     diff = text.encode("utf-8", "surrogateescape")
     if diff.count(b"\r\n") == diff.count(b"\n"):  # so a mail may have been sent
         diff = diff.replace(b"\r\n", b"\n")
-    diff = diff if diff.endswith(b"\n") else diff + b"\n"
+    diff = diff.removesuffix(b"\n") + b"\n"
     if _BARE.search(diff):
         words = "does not apply: nothing says where the lines belong that a hunk adds"
         raise PatchProblem("hunk-adrift", f"{words} (write it with 'git diff -U3')")
@@ -160,11 +159,8 @@ def _read_names(diff: bytes, root: Path) -> tuple[int, dict[str, bool]]:
         if all(path.startswith(place) for path in names[1]):
             below = {path.removeprefix(place): binary for path, binary in names[1].items()}
             names[1 + number] = below
-
-    def likelihood(depth: int) -> tuple[int, int]:
-        return sum(_is_there(root, path) for path in names[depth]), len(names[depth])
-
-    depth = max(names, key=likelihood)
+    there = {depth: sum(_is_there(root, path) for path in names[depth]) for depth in names}
+    depth = max(names, key=lambda depth: (there[depth], len(names[depth])))
     if not names[depth]:
         raise _refusal(diff, _count_lines(diff, 1).stderr)
     return depth, names[depth]

@@ -126,12 +126,12 @@ def _read(path: Path, folder: Path) -> Patch:
     # File names can hold any bytes, but reports are UTF-8.
     below = os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
     author = decode(sender[1]).casefold() if sender else ""
-    return replace(_patch(on_a_line(below), data, author), file=str(path))
+    return _patch(on_a_line(below), data, author, str(path))
 
 
-def _patch(name: str, data: bytes, source: str) -> Patch:
+def _patch(name: str, data: bytes, source: str, file: str = "") -> Patch:
     text = decode(data.removeprefix(b"\xef\xbb\xbf"))
-    return Patch(id=content_id(text), name=name, text=text, source=source)
+    return Patch(id=content_id(text), name=name, text=text, file=file, source=source)
 
 
 def complete(address: Address, root: Path) -> Address:
