@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -93,9 +92,9 @@ def read_remotes(repository: Repository) -> dict[str, str]:
 
 
 def run_git(
-    folder: Path, *arguments: str, stdin: bytes = b"", repository: Repository | None = None
+    folder: Path, *arguments: str, stdin: bytes = b"", **variables: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run ``git *arguments`` in `folder`: in no repository, or in `repository`.
+    """Run ``git *arguments`` in `folder`, in no repository where the `variables` name none.
 
     Raises:
         UsageProblem: git is not installed.
@@ -103,25 +102,20 @@ def run_git(
     """
     if shutil.which("git") is None:
         raise UsageProblem("git: not found on PATH; patches are applied by it (install git)")
-    env = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALONE
-    with ExitStack() as held:
-        if repository is not None:
-            own = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="brt-git-")))
-            _link(own, repository)
-            env |= {"GIT_DIR": str(own), "GIT_WORK_TREE": str(repository.work)}
-        try:
-            return subprocess.run(
-                ["/bin/sh", "-c", _LIMITED, "git", *arguments],
-                cwd=folder,
-                env=env,
-                input=stdin,
-                capture_output=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            late = f"git {arguments[0]} did not end within {_SECONDS:.0f} s"
-            raise PatchProblem("git-failed", late) from error
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    try:
+        return subprocess.run(
+            ["/bin/sh", "-c", _LIMITED, "git", *arguments],
+            cwd=folder,
+            env=kept | _ALONE | variables,
+            input=stdin,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        late = f"git {arguments[0]} did not end within {_SECONDS:.0f} s"
+        raise PatchProblem("git-failed", late) from error
 
 
 def _link(own: Path, repository: Repository) -> None:
@@ -159,7 +153,7 @@ class History:
             UsageProblem: there is none, or git refuses to look.
         """
         none = f"no such revision: {name!r} (in a shallow clone: fetch it first)"
-        sha = self._git("rev-parse", "--verify", "--quiet", _END, f"{name}^{{commit}}", none=none)
+        sha = self.git("rev-parse", "--verify", "--quiet", _END, f"{name}^{{commit}}", none=none)
         return decode(sha).strip()
 
     def first_parents(self) -> dict[str, str]:
@@ -168,7 +162,7 @@ class History:
         Each comes with its date, author and the first line of its message. In a shallow clone they
         end where it does.
         """
-        log = self._git("log", "--first-parent", "--format=%H %cs %an: %s", "HEAD", "--")
+        log = self.git("log", "--first-parent", "--format=%H %cs %an: %s", "HEAD", "--")
         return dict(
             line.split(" ", 1) for line in log.decode("utf-8", "replace").split("\n") if line
         )
@@ -183,19 +177,19 @@ class History:
             f"{base[:10]} and {head[:10]} have no commit in common (in a shallow clone: "
             "fetch the whole history, as with 'git fetch --unshallow')"
         )
-        return decode(self._git("merge-base", _END, base, head, none=none)).strip()
+        return decode(self.git("merge-base", _END, base, head, none=none)).strip()
 
     def changes_to(self, wanted: str, start: str = "") -> tuple[FileChange, ...]:
         """Return what makes the tree of `start`, or else the working tree, that of `wanted`."""
         ends = (wanted, start) if start else (wanted,)
-        fields = self._git(*_DIFF, "--raw", "-z", "--no-abbrev", _END, *ends, "--").split(b"\0")
+        fields = self.git(*_DIFF, "--raw", "-z", "--no-abbrev", _END, *ends, "--").split(b"\0")
         changes = []
         for head, path in zip(fields[::2], fields[1::2], strict=False):
             mode, _, blob, _, _ = decode(head).lstrip(":").split(" ")
             if mode == "000000":
                 changes.append(FileChange(path=decode(path), content=None))
             elif mode in _FILES:
-                content = self._git("cat-file", "blob", _END, blob)
+                content = self.git("cat-file", "blob", _END, blob)
                 kept = FileChange(path=decode(path), content=content, executable=_FILES[mode])
                 changes.append(kept)
         return tuple(changes)
@@ -207,7 +201,7 @@ class History:
         What is checked out is none of them. Authors are addresses in small letters.
         """
         form = "--format=%(HEAD)%(refname:lstrip=2) %(authoremail:trim)"
-        listed = self._git("for-each-ref", form, "refs/heads", "refs/remotes")
+        listed = self.git("for-each-ref", form, "refs/heads", "refs/remotes")
         authors = {}
         for line in listed.decode("utf-8", "replace").splitlines():
             name, _, author = line[1:].partition(" ")
@@ -222,11 +216,18 @@ class History:
             UsageProblem: the two have no commit in common.
         """
         form = ("--binary", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=b/")
-        return self._git(*_DIFF, *form, _END, f"HEAD...{branch}", "--")
+        return self.git(*_DIFF, *form, _END, f"HEAD...{branch}", "--")
 
-    def _git(self, *arguments: str, none: str = "") -> bytes:
-        """Return what git gives; `none` says what it means where git fails without a word."""
-        done = run_git(self.root, *arguments, repository=self._repository)
+    def git(self, *arguments: str, none: str = "") -> bytes:
+        """Return what git gives; `none` says what it means where git fails without a word.
+
+        Raises:
+            UsageProblem: git is not installed, or fails.
+        """
+        with tempfile.TemporaryDirectory(prefix="brt-git-") as own:
+            _link(Path(own), self._repository)
+            tree = str(self._repository.work)
+            done = run_git(self.root, *arguments, GIT_DIR=own, GIT_WORK_TREE=tree)
         if done.returncode:
             last = decode(done.stderr).strip().rpartition("\n")[2] or none
             raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {last}")
