@@ -46,7 +46,7 @@ from pathlib import Path
 from pytest_brt.sandbox.sandbox import open_sandbox
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.process import Limits
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.subject import find_subject
 from pytest_brt.report.load import read_issue
 from pytest_brt.reproduce.replay import replay
 

@@ -18,7 +18,7 @@ from pytest_brt.agents.prompts import numbered
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.edit.source_text import read_source
 from pytest_brt.errors import EditProblem, FixProblem
-from pytest_brt.patches.apply import left_out_kind
+from pytest_brt.patches.apply import is_left_out
 from pytest_brt.pysource.parse import parse, parses
 from pytest_brt.types import FileChange
 
@@ -83,7 +83,7 @@ def apply_fix(fix: Sequence[LineEdit], env: Workspace) -> tuple[FileChange, ...]
     for path, own in edits.items():
         before = env.read(path)
         content = _edited(path, before, own)
-        if left_out_kind(path):
+        if is_left_out(path):
             raise FixProblem(f"{path!r} is a test or a setting: a fix changes the code")
         if content != before:
             changes.append(FileChange(path=path, content=content))

@@ -13,14 +13,14 @@ from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.judge import examine
 from pytest_brt.oracle.report_facts import ReportFacts, read_facts
-from pytest_brt.patches.history import History
+from pytest_brt.patches.git import History
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.options import read_options
 from pytest_brt.render.words import count, run_words
 from pytest_brt.report.load import load_issue
 from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.user_tests import each_test, load_targets
-from pytest_brt.revisions.gate import GateProof, both_trees, changed_tests, gate, split_range
+from pytest_brt.revisions import GateProof, both_trees, changed_tests, gate, split_range
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import on_a_line, say

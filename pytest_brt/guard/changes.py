@@ -1,9 +1,9 @@
-"""What a patch changes: by name, and by the lines whose tests may notice it."""
+"""What a patch changes: of the code, by name and by the lines that show it; and of the tests."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch
-from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
-from pytest_brt.types import FileChange, Patch
+from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
+from pytest_brt.pysource.parse import Function, first_line, is_test_class, parse_or_empty
+from pytest_brt.types import FileChange, Patch, TestRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,35 +24,32 @@ class Touched:
     files: tuple[str, ...]
     #: The names of the functions and classes in which something changes.
     names: frozenset[str] = frozenset()
-    #: Lines added and removed.
-    size: int = 0
     #: Of each changed file that was there before: its path, and the lines of it whose execution
     #: shows that a test has to do with the change, as the bits of a number.
     lines: tuple[tuple[str, int], ...] = ()
 
-    def is_run(self, executed: Mapping[str, int]) -> bool:
-        """Say whether a test that executes lines, by file, has to do with the change."""
-        return any(executed.get(path, 0) & lines for path, lines in self.lines)
+    def is_run(self, run: TestRun) -> bool:
+        """Say whether a test that told which lines it executes has to do with the change."""
+        lines = dict(self.lines)
+        return any(int(mask, 16) & lines.get(path, 0) for path, mask in run.ran)
 
 
 def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
     """Return the part of the tree at `root` that `changes` touch."""
     names: set[str] = set()
     lines: dict[str, int] = {}
-    size = 0
     for change in changes:
         file = root / change.path
-        old = file.read_text("utf-8", "replace") if file.is_file() else ""
-        new = (change.content or b"").decode("utf-8", "replace")
-        size += sum(len(gone) + added for gone, added in _replaced(old, new))
-        if change.path.endswith(".py") and old:
-            inside, numbers = changed_places(old, new)
+        if change.path.endswith(".py") and file.is_file():
+            old = file.read_text("utf-8", "replace")
+            inside, numbers = changed_places(
+                old, (change.content or b"").decode("utf-8", "replace")
+            )
             names |= inside
             lines[change.path] = sum(1 << number for number in numbers)
     return Touched(
         files=tuple(sorted(change.path for change in changes)),
-        names=frozenset(name for name in names if not name.startswith("__")),
-        size=size,
+        names=frozenset(names),
         lines=tuple(lines.items()),
     )
 
@@ -66,38 +64,59 @@ def touched_of(patches: Iterable[Patch], root: Path) -> Iterator[Touched]:
 def changed_places(before: str, after: str) -> tuple[set[str], set[int]]:
     r"""Return which functions and classes of `before` change, and which lines of it matter.
 
-    These are the lines that are replaced; of a function to which something is added, all lines; and
-    all of the file where something changes outside of functions. A line within a statement counts
-    as the statement's first line too, which is what Python reports.
+    These are the bodies of the innermost functions in which something changes, and all of the file
+    where something changes outside of them.
 
     >>> changed_places("def f():\n    a()\n    b()\n", "def f():\n    a()\n    c()\n")
-    ({'f'}, {3})
+    ({'f'}, {2, 3})
     """
-    nodes = [*ast.walk(parse_or_empty(before))]  # a statement comes before those in it
-    definitions = [node for node in nodes if isinstance(node, Function | ast.ClassDef)]
+    tree = parse_or_empty(before)
+    # A definition comes before those in it.
+    definitions = [d for d in ast.walk(tree) if isinstance(d, Function | ast.ClassDef)]
     names: set[str] = set()
     lines: set[int] = set()
-    for gone, _ in _replaced(before, after):
-        for line in gone or [gone.start - 1]:
+    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines())
+    for kind, start, end, _, _ in matcher.get_opcodes():
+        # What is added stands after a line; the first one has the number 1.
+        for line in range(start + 1, end + 1) or [start] if kind != "equal" else ():
             around = [d for d in definitions if first_line(d) <= line <= (d.end_lineno or 0)]
             names.update(node.name for node in around)
-            inner = around[-1] if around else None
-            if not isinstance(inner, Function) or line <= inner.lineno:
-                lines.update(range(1, len(before.splitlines()) + 1))
-            else:
-                lines.update(gone or range(inner.lineno, (inner.end_lineno or 0) + 1))
-    for node in nodes:
-        if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None)
-            end = body[0].lineno if body else (node.end_lineno or node.lineno) + 1
-            if lines.intersection(range(node.lineno, end)):
-                lines.add(node.lineno)
+            first, last = 1, len(before.splitlines())
+            if around and isinstance(around[-1], Function):
+                first, last = around[-1].body[0].lineno, around[-1].end_lineno or 0
+            lines.update(range(first, last + 1))
     return names, lines
 
 
-def _replaced(before: str, after: str) -> Iterator[tuple[range, int]]:
-    """Yield which lines of a text are replaced, from 1, none before what is added; by how many."""
-    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines())
-    for kind, start, end, first, last in matcher.get_opcodes():
-        if kind != "equal":
-            yield range(start + 1, end + 1), last - first
+def altered_tests(
+    before: bytes | None, after: bytes, collected: CollectionPatterns = USUAL
+) -> dict[str, str]:
+    """Return the tests of a file that are new in it or changed: the code of each by its node.
+
+    `before` is None for a new file. Where what stands beside the tests is changed, a table, a
+    fixture or a ``setUp``, all of them are.
+    """
+    old = [*_parts(parse_or_empty(before or b""), collected)]
+    new = [*_parts(parse_or_empty(after), collected)]
+    old_rest, new_rest = ([code for node, code in parts if not node] for parts in (old, new))
+    known = set(old) if before is None or old_rest == new_rest else set()
+    return {node: code for node, code in new if node and (node, code) not in known}
+
+
+def _parts(
+    tree: ast.AST, collected: CollectionPatterns, above: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the node of each test function, "" for what stands beside them, with the code."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef) and (
+            collected.has_class(node.name) or is_test_class(node)
+        ):
+            yield from _parts(node, collected, (*above, node.name))
+        elif isinstance(node, ast.If | ast.Try | ast.ExceptHandler):
+            yield from _parts(node, collected, above)
+        elif isinstance(node, Function):
+            name = "::".join((*above, node.name))
+            yield name if collected.has_node(name) else "", ast.unparse(node)
+        # Imports only serve the tests, and docstrings say what they are.
+        elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
+            yield "", ast.unparse(node)

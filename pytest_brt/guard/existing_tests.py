@@ -6,20 +6,22 @@ and those tests come first that execute what the patches change.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import StoreProblem
 from pytest_brt.guard.changes import Touched
-from pytest_brt.guard.suite import TestFiles
+from pytest_brt.project.pytest_config import read_config
 from pytest_brt.render.words import count, listed
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.store import Journal, Once
+from pytest_brt.subject import files_of
 from pytest_brt.types import (
     CauseCode,
     FileChange,
@@ -43,8 +45,48 @@ _LEAST = 0.001
 _MOST_CROWDED, _LEAST_WALL = 4.0, 5.0
 #: Test files that are run first on the unpatched tree.
 _FIRST_FILES = 8
+#: How much more the name of a test file says than a word in it.
+_PLACE = 3
+_DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z_]\w*")
 #: What tests did, by their names; all parameters of one together.
 _Results = Mapping[str, TestRun]
+
+
+class TestFiles:
+    """The test files of a project, by path, as its settings have them; environments left out.
+
+    They are read as text: nothing is imported or run.
+    """
+
+    #: pytest must not take this for a test class.
+    __test__ = False
+
+    def __init__(self, root: Path) -> None:
+        """Read them."""
+        ini = read_config(root)
+        self.collected = ini.collected
+        paths = ini.test_files(files_of(root))
+        self.texts = {path: (root / path).read_text("utf-8", "replace") for path in paths}
+
+    def count(self, path: str) -> int:
+        """Return how many test functions a file seems to have; pytest may find more, or fewer."""
+        return sum(map(self.collected.has_function, _DEFINED.findall(self.texts[path])))
+
+    def nearest(self, pool: Sequence[Touched]) -> tuple[str, ...]:
+        """Return the files, the likeliest to notice what patches change first.
+
+        A file is near by the names of what is changed: in its path, and in its text.
+        """
+        names = {name for touched in pool for name in touched.names}
+        for path in (path for touched in pool for path in touched.files):
+            names.update(PurePosixPath(path).with_suffix("").parts)
+
+        def nearness(path: str) -> int:
+            words = names.intersection(_WORD.findall(self.texts[path]))
+            return len(words) + _PLACE * sum(name in path for name in names)
+
+        return tuple(sorted(self.texts, key=lambda path: (-nearness(path), path)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +108,7 @@ class Selection:
         return targets_of(self.tests)
 
 
+@dataclass(frozen=True, eq=False)
 class Guard:
     """Finds the regressions of patches of one project; safe to call from many threads.
 
@@ -73,32 +116,27 @@ class Guard:
     pool are compared on the same tests.
     """
 
-    def __init__(
-        self,
-        engine: Runner,
-        pool: Sequence[Touched] = (),
-        *,
-        seconds: float = EACH,
-        say: Callable[[str], None] = lambda _: None,
-        kept: Journal | None = None,
-        chosen: Selection | None = None,
-    ) -> None:
-        """Run nothing yet.
+    engine: Runner
+    #: What the patches change.
+    pool: tuple[Touched, ...] = ()
+    _: KW_ONLY
+    #: What the tests of each patch may take; the search on the unpatched tree may take `LOOKING`
+    #: times as long, and where the suite is cut as long again.
+    seconds: float = EACH
+    #: Is told what is done.
+    say: Callable[[str], None] = lambda _: None
+    #: Keeps the choice between runs.
+    kept: Journal | None = None
+    #: The choice, where it was made elsewhere.
+    chosen: Selection | None = None
+    #: What files do on the unpatched tree, by what is watched.
+    _known: Once[tuple[str, ...], tuple[TestRun, ...]] = field(default_factory=Once)
+    _choices: Once[tuple[Touched, ...], Selection] = field(default_factory=Once)
 
-        The patches change `pool`, and the tests of each may take so many `seconds`; the search on
-        the unpatched tree may take `LOOKING` times as long, and where the suite is cut as long
-        again. `say` is told what is done. The choice is `kept` there between runs, unless it was
-        `chosen` elsewhere.
-        """
-        self.root = Path(engine.subject.root)
-        self._engine, self._pool = engine, tuple(dict.fromkeys(pool))
-        self._seconds = seconds
-        self._say, self._kept, self._chosen = say, kept, chosen
-        #: What files do on the unpatched tree, by what is watched.
-        self._known: Once[tuple[str, ...], tuple[TestRun, ...]] = Once()
-        self._choices: Once[tuple[Touched, ...], Selection] = Once()
-        #: What tests do on the unpatched tree in another order.
-        self._again: Once[tuple[str, ...], _Results] = Once()
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+        return Path(self.engine.subject.root)
 
     @cached_property
     def files(self) -> TestFiles:
@@ -111,65 +149,72 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        return self.judge(changes, touched, self._engine.run(self.choose(touched).targets, changes))
+        return self.judge(changes, touched, self.engine.run(self.choose(touched).targets, changes))
 
     def choose(self, touched: Touched) -> Selection:
         """Return the existing tests to be run with a patch: the same for all patches of the pool.
 
-        One that came later, as from a repair, gets those that run what it changes as well.
+        Where there is none, as for repairs, they are those for what the patch itself changes.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        pool = tuple(dict.fromkeys((*self._pool, touched)))
-        return self._chosen or self._choices.get(pool, lambda: self._choice(pool))
+        pool = self.pool or (touched,)
+        return self.chosen or self._choices.get(pool, lambda: self._choice(pool))
 
     def _choice(self, pool: tuple[Touched, ...]) -> Selection:
-        names = (repr(pool), f"{self._seconds}")
-        kept = self._kept if pool == self._pool else None
-        if kept and (known := kept.get(Selection, *names)):
+        names = (repr(pool), f"{self.seconds}")
+        if self.kept and (known := self.kept.get(Selection, *names)):
             return known
-        self._say("running existing tests without a patch")
+        self.say("running existing tests without a patch")
         chosen = self._choose(pool, ())
         if chosen.tests and not chosen.is_whole:
-            self._say("the existing tests take too long: watching which lines they run")
-            changed = {path for touched in pool for path in touched.files}
-            chosen = self._choose(pool, tuple(sorted(changed)))
-        if kept:
-            kept.forget()
+            self.say("the existing tests take too long: watching which lines they run")
+            chosen = self._choose(pool, tuple(sorted({p for one in pool for p in one.files})))
+        if self.kept:
+            self.kept.forget()
             with suppress(StoreProblem):  # it is chosen anew the next time
-                kept.put(chosen, *names)
+                self.kept.put(chosen, *names)
         return chosen
 
     def _choose(self, pool: Sequence[Touched], watch: tuple[str, ...]) -> Selection:
-        """Choose tests from what files do on the unpatched tree, run once for all that ask.
-
-        Where not all can be afforded, those come first that run what a patch changes.
-        """
+        """Choose tests from what files do on the unpatched tree, run once for all that ask."""
         files = self.files.nearest(pool)
         runs = self._known.get(watch, lambda: self._run_files(files, watch))
         timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
         # Thousands with all that is known of them would fill the memory.
         known = _by_name(replace(run, output="", raised=run.raised_briefly) for run in timely)
         lost = [path for path, run in known.items() if not run.node and run.cause.is_uncollected]
-        tests = [name for name, run in known.items() if self.files.collected.has_node(run.node)]
-        failing = [name for name in tests if known[name].verdict in _BROKEN]
-        passing = {name: known[name] for name in tests if known[name].verdict is Verdict.PASS}
-        is_whole = timely == [*runs] and set(files) == {run.test for run in runs}
-        is_whole &= sum(map(_seconds, passing.values())) <= self._seconds
-        shortfalls = {
-            "not-collected": lost
-            and f"{listed(lost[:3])} cannot be collected on the unpatched tree",
-            "budget-spent": not is_whole
-            and f"the budget of {self._seconds:g} s a patch allows no more",
-            "fail-before": failing
-            and f"left out, failing without a patch: {count(len(failing), 'existing test')}",
+        tests = {
+            name: run for name, run in known.items() if self.files.collected.has_node(run.node)
         }
+        failing = sum(map(_fails, tests.values()))
+        passing = {name: run for name, run in tests.items() if run.verdict is Verdict.PASS}
+        chosen = _affordable(passing, pool, self.seconds)
+        is_complete = len(timely) == len(runs) and set(files) == {run.test for run in runs}
+        is_whole = is_complete and len(chosen) == len(passing)
+        shortfalls = (
+            (
+                lost,
+                "not-collected",
+                f"{listed(lost[:3])} cannot be collected on the unpatched tree",
+            ),
+            (
+                not is_whole,
+                "budget-spent",
+                f"the budget of {self.seconds:g} s a patch allows no more",
+            ),
+            (
+                failing,
+                "fail-before",
+                f"left out, failing without a patch: {count(failing, 'existing test')}",
+            ),
+        )
         return Selection(
-            tests=passing if is_whole else _affordable(passing, pool, self._seconds),
+            tests=chosen,
             is_whole=is_whole,
             shortfalls=tuple(
-                Note(code=c, text=str(text)) for c, text in shortfalls.items() if text
+                Note(code=code, text=text) for holds, code, text in shortfalls if holds
             ),
             total=max(len(tests), sum(map(self.files.count, files))),
         )
@@ -180,12 +225,12 @@ class Guard:
         pytest runs nothing before it has collected all files, which takes minutes of a large suite:
         so a few files come first, then twice as many.
         """
-        seconds = max(_LEAST_WALL, LOOKING * self._seconds * _MOST_CROWDED)
-        targets = [Test(id=path, path=path) for path in (files if self._seconds else ())]
+        seconds = max(_LEAST_WALL, LOOKING * self.seconds * _MOST_CROWDED)
+        targets = [Test(id=path, path=path) for path in (files if self.seconds else ())]
         runs: list[TestRun] = []
         end, size = time.monotonic() + seconds, _FIRST_FILES
         while targets and (left := end - time.monotonic()) > 0:
-            runs += self._engine.run(targets[:size], seconds=left, watch=watch)
+            runs += self.engine.run(targets[:size], seconds=left, watch=watch)
             targets, size = targets[size:], 2 * size
         return tuple(runs)
 
@@ -195,10 +240,9 @@ class Guard:
         """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
         chosen = self.choose(touched)
         results = _results_of(chosen.tests, runs)
-        confirmed = self._confirm(changes, [name for name, run in results.items() if _fails(run)])
         reached = None
         if not chosen.is_whole:
-            reached = sum(touched.is_run(_lines(run)) for run in chosen.tests.values())
+            reached = sum(map(touched.is_run, chosen.tests.values()))
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
             total=chosen.total,
@@ -206,36 +250,31 @@ class Guard:
             regressions=tuple(
                 Regression(
                     test=name,
-                    verdict=run.verdict,
-                    cause=run.cause,
-                    raised=run.raised_briefly,
-                    line=_line(name, run),
+                    verdict=results[name].verdict,
+                    cause=results[name].cause,
+                    raised=results[name].raised_briefly,
+                    line=_line(name, results[name]),
                 )
-                for name, run in results.items()
-                if name in confirmed
+                for name in self._confirm(changes, [n for n, run in results.items() if _fails(run)])
             ),
             shortfalls=chosen.shortfalls,
         )
 
-    def _confirm(self, changes: tuple[FileChange, ...], failed: Sequence[str]) -> Sequence[str]:
-        """Return those that fail again, last first, and then pass without the changes.
+    def _confirm(self, changes: tuple[FileChange, ...], failed: Sequence[str]) -> list[str]:
+        """Return those that fail again, last first and under another hash seed.
 
         Those that pass the second time are run a third time, each alone, which decides.
         """
-        again = self._run_again(changes, failed)
+
+        def run_again(names: Sequence[str]) -> dict[str, TestRun]:
+            runs = self.engine.run(targets_of(names), changes, hash_seed=1, reverse=True)
+            return _results_of(names, runs)
+
+        again = run_again(failed)
         for name in failed:
             if not _fails(again.get(name)):
-                again |= self._run_again(changes, [name])
-        still = [name for name in failed if _fails(again.get(name))]
-        before = self._again.get(tuple(still), lambda: self._run_again((), still))
-        return [n for n in still if n in before and before[n].verdict is Verdict.PASS]
-
-    def _run_again(
-        self, changes: tuple[FileChange, ...], names: Sequence[str]
-    ) -> dict[str, TestRun]:
-        """Return what tests do in reverse order, under another hash seed."""
-        runs = self._engine.run(targets_of(names), changes, hash_seed=1, reverse=True)
-        return _results_of(names, runs)
+                again |= run_again([name])
+        return [name for name in failed if _fails(again.get(name))]
 
 
 def targets_of(names: Iterable[str]) -> tuple[Test, ...]:
@@ -247,30 +286,16 @@ def targets_of(names: Iterable[str]) -> tuple[Test, ...]:
 
 
 def _affordable(tests: _Results, pool: Sequence[Touched], seconds: float) -> dict[str, TestRun]:
-    """Return the first tests that can be afforded, of those first that run what a patch changes.
-
-    Those come last that take half of the time.
-    """
-    far = {
-        name: not any(touched.is_run(_lines(run)) for touched in pool)
-        for name, run in tests.items()
-    }
+    """Return the tests that can be afforded, of those first that run what a patch changes."""
+    near = [name for name, run in tests.items() if any(one.is_run(run) for one in pool)]
     chosen = {}
-    for name in sorted(tests, key=lambda name: (_seconds(tests[name]) > seconds / 2, far[name])):
-        if _seconds(tests[name]) <= seconds:
-            seconds -= _seconds(tests[name])
+    for name in dict.fromkeys((*near, *tests)):
+        # Seconds of the processor, or of the clock where the process did not end by itself.
+        needed = _LEAST + (tests[name].cpu or tests[name].seconds)
+        if needed <= seconds:
+            seconds -= needed
             chosen[name] = tests[name]
     return chosen
-
-
-def _seconds(run: TestRun) -> float:
-    """Return its CPU seconds, or wall-clock ones where the process did not end by itself."""
-    return _LEAST + (run.cpu or run.seconds)
-
-
-def _lines(run: TestRun) -> dict[str, int]:
-    """Return, by path, the lines of watched files that it executes, as the bits of a number."""
-    return {path: int(lines, 16) for path, lines in run.ran}
 
 
 def _line(name: str, run: TestRun) -> int:
@@ -284,17 +309,15 @@ def _fails(run: TestRun | None) -> bool:
     return run is not None and run.verdict in _BROKEN
 
 
-def _name(run: TestRun) -> str:
-    """Return a test as pytest names it, without parameters; its file where it is no single one."""
-    node = run.node.partition("[")[0]
-    return f"{run.test}::{node}" if node else run.test
-
-
 def _by_name(runs: Iterable[TestRun]) -> dict[str, TestRun]:
-    """Return what each test did, the worst of its parameters."""
+    """Return what each test did, the worst of its parameters.
+
+    It is called as pytest does, without parameters; as its file where it is no single one.
+    """
     groups: dict[str, list[TestRun]] = {}
     for run in runs:
-        groups.setdefault(_name(run), []).append(run)
+        node = run.node.partition("[")[0]
+        groups.setdefault(f"{run.test}::{node}" if node else run.test, []).append(run)
     return {name: most_severe(group) for name, group in groups.items()}
 
 

@@ -1,6 +1,6 @@
-"""Patch + tree → what the tree would be, without touching it.
+"""Patch + tree → what the tree would be, without touching it; and such changes as a diff.
 
-unidiff says where hunks stand, and git places them, in copies of the files that a diff names.
+git places hunks, in copies of the files that a diff names.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
+from difflib import unified_diff
+from io import StringIO
 from pathlib import Path
 
 from unidiff.errors import UnidiffParseError
@@ -19,15 +20,13 @@ from unidiff.patch import PatchSet
 
 from pytest_brt.bounded import is_file, is_folder, read_bounded
 from pytest_brt.errors import PatchProblem
-from pytest_brt.patches.git import run_git
-from pytest_brt.patches.text import decode, encode
+from pytest_brt.patches.git import decode, run_git
 from pytest_brt.types import AppliedPatch, FileChange, Note, Patch
 
 _MODE = re.compile(r"^(?:new|old|new file|deleted file) mode 1[26]0000$", re.MULTILINE)
 _MOVED = re.compile(r"^(?:rename|copy) from (.+)$", re.MULTILINE)
 #: A hunk that only adds lines, and has none that say where: git would put them at the end.
 _BARE = re.compile(rb"^@@ -[1-9]\d*,0 \+", re.MULTILINE)
-_ODD_HUNK = re.compile(r"^@@(?! -\d+(?:,\d+)? \+\d+(?:,\d+)? @@).*", re.MULTILINE)
 #: The last line of a hunk: before a header, the end of a mail, or prose. Counting by itself, git
 #: takes a header for lines of the hunk, and stops at prose.
 _LAST_LINE = re.compile(
@@ -40,42 +39,28 @@ _LENIENT = Note(
 )
 #: What is no path of a file below the project's root.
 _OUTSIDE = re.compile(r"/|(?:.*/)?(?:\.\.|\.git)(?:/|$)|.*[\x00-\x1f]", re.IGNORECASE | re.DOTALL)
-_NOT_A_DIFF = (
-    "not a diff: no 'diff --git' line and no '---' line with '+++' after it (write it with"
-    " 'git diff')"
-)
 #: What git says, with a path or a line of the diff, and what that means.
 _COMPLAINTS = (
+    (r"patch failed: (.+):(\d+)", "hunk-missing",
+     "does not apply: {!r} has no lines like those of the hunk for line {}"),
     (r"(.+): No such file or directory", "file-missing",
      "file missing: {!r} is not in the tree"),
     (r"(.+): already exists in (?:working directory|index)", "file-exists",
      "file exists: {!r} is in the tree and the patch creates it"),
-    (r"path (.+) has been renamed/deleted", "file-gone",
-     "does not apply: {!r} is not there any more"),
     (r"(.+?(?: at)? line \d+).*", "malformed", "malformed diff: {}"),
     (r"((?!No valid patches|unrecognized input).+)", "git-failed", "git apply: {}"),
 )  # fmt: skip
-#: Paths that a candidate fix may not change, for it must not score by changing what judges it, by
-#: the first kind that they are of. Folders called "test" or "testing" hold tests at the
-#: top alone: deeper down they are often code that a project offers.
-_KINDS = {
-    "pytest-configuration": re.compile(
-        r"(?:.*/)?(?:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|setup\.cfg|pyproject\.toml)",
-        re.IGNORECASE,
-    ),
-    "startup-code": re.compile(
-        r"(?:.*/)?(?:(?:site|user)customize\.py|[^/]*\.(?:pth|py[co]))", re.IGNORECASE
-    ),
-    "installed-code": re.compile(
-        r"(?:.*/)?(?:(?:site|dist)-packages|\.?venv|__pycache__|\.(?:pytest|mypy)_cache"
-        r"|\.hypothesis|\.tox|\.nox)/.*"
-    ),
-    "tests": re.compile(
-        r"(?:test|testing)/.*|(?:.*/)?(?:tests/.*|test_[^/]*\.py|[^/]*_test\.py|tests\.py)"
-    ),
-}
-#: Files of the tree as they are, or as the patch makes them.
-_Files = Mapping[str, FileChange]
+#: Paths that a candidate fix may not change, for it must not score by changing what judges it:
+#: pytest's settings, code that Python starts by itself, installed code, tests. Folders called
+#: "test" or "testing" hold tests at the top alone: deeper down they are often code that a project
+#: offers.
+_LEFT_OUT = re.compile(
+    r"(?:.*/)?(?i:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|setup\.cfg|pyproject\.toml"
+    r"|(?:site|user)customize\.py|[^/]*\.(?:pth|py[co]))"
+    r"|(?:.*/)?(?:(?:site|dist)-packages|\.?venv|__pycache__|\.(?:pytest|mypy)_cache"
+    r"|\.hypothesis|\.tox|\.nox)/.*"
+    r"|(?:test|testing)/.*|(?:.*/)?(?:tests/.*|test_[^/]*\.py|[^/]*_test\.py|tests\.py)"
+)
 
 
 def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatch:
@@ -95,40 +80,40 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     """
     diff = _diff_of(patch.text)
     depth, names = _read_names(diff, root)
-    groups: dict[str, list[str]] = {}
-    for path, is_binary in sorted(names.items()):
-        kind = "binary-files" if is_binary else "" if whole else left_out_kind(path)
-        groups.setdefault(kind, []).append(path)
-    kept = groups.pop("", [])
-    left_out = [(kind.replace("-", " "), ", ".join(map(repr, groups[kind]))) for kind in groups]
-    if not kept:
-        kinds = ", ".join(f"{paths} ({kind})" for kind, paths in left_out)
-        raise PatchProblem("only-left-out", f"nothing is left to apply: left out {kinds}")
+    left_out = [p for p in sorted(names) if names[p] or (not whole and is_left_out(p))]
+    listed = ", ".join(map(repr, left_out))
+    if len(left_out) == len(names):
+        words = "nothing is left to apply: tests, settings and binary files are left out"
+        raise PatchProblem("only-left-out", f"{words}: {listed}")
     moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
-    before = _read_files([*kept, *moved], root)
-    after, is_lenient = _apply(diff, before, depth, [*chain.from_iterable(groups.values())])
     # Names that look like patterns are not excluded by git, and what is moved has two names.
-    ours = {path for path in (*kept, *moved) if whole or not left_out_kind(path)}
+    ours = {path for path in (*names, *moved) if path not in left_out}
+    with tempfile.TemporaryDirectory(prefix="brt-apply-") as name:
+        folder = Path(name)
+        _copy_files(ours, root, folder)
+        before = _read_files(folder)
+        is_lenient = _apply(diff, folder, depth, left_out)
+        after = _read_files(folder)
     changes = tuple(
         after.get(path) or FileChange(path=path, content=None)
         for path in sorted(ours)
-        if after.get(path) != before.get(path)
+        if after.get(path) != before.get(path) and (whole or not is_left_out(path))
     )
     remarks = [_LENIENT] if is_lenient else []
     if not changes:
         remarks = [Note(code="changes-nothing", text="changes nothing")]
-    for kind, paths in left_out:
-        remarks.append(Note(code="left-out-files", text=f"touches {kind}: left out {paths}"))
+    if left_out:
+        remarks.append(Note(code="left-out-files", text=f"left out {listed}"))
     return AppliedPatch(changes=changes, remarks=tuple(remarks))
 
 
-def left_out_kind(path: str) -> str:
-    """Return as what a change of `path` is left out of a candidate fix; "" when it is not.
+def is_left_out(path: str) -> bool:
+    """Return whether a change of `path` is left out of a candidate fix.
 
-    >>> left_out_kind("pkg/tests/test_m.py")
-    'tests'
+    >>> is_left_out("pkg/tests/test_m.py")
+    True
     """
-    return next((kind for kind, paths in _KINDS.items() if paths.fullmatch(path)), "")
+    return _LEFT_OUT.fullmatch(path) is not None
 
 
 # -- what git is given ----------------------------------------------------------------------------
@@ -144,15 +129,12 @@ def _diff_of(text: str) -> bytes:
         raise PatchProblem("empty-patch", "empty patch: there is no text in it")
     if _MODE.search(text):
         raise PatchProblem("unsafe-path", "it makes a link or a submodule; only files may change")
-    diff = encode(text)
+    diff = text.encode("utf-8", "surrogateescape")
     if diff.count(b"\r\n") == diff.count(b"\n"):  # so a mail may have been sent
         diff = diff.replace(b"\r\n", b"\n")
-    diff = diff if diff.endswith(b"\n") else diff + b"\n"
-    if bare := _BARE.search(diff):
-        line = diff.count(b"\n", 0, bare.start()) + 1
-        words = (
-            f"does not apply: nothing says where the lines belong that the hunk at line {line} adds"
-        )
+    diff = diff.removesuffix(b"\n") + b"\n"
+    if _BARE.search(diff):
+        words = "does not apply: nothing says where the lines belong that a hunk adds"
         raise PatchProblem("hunk-adrift", f"{words} (write it with 'git diff -U3')")
     return diff
 
@@ -203,70 +185,61 @@ def _is_there(root: Path, path: str) -> bool:
     return is_file(root / path) or ("/" in path and is_folder((root / path).parent))
 
 
-def _read_files(paths: Iterable[str], root: Path) -> _Files:
-    """Return the files that exist of those that are named.
+def _copy_files(paths: Iterable[str], root: Path, folder: Path) -> None:
+    """Copy the files that exist of those that are named, where git is to change them.
 
     Raises:
         PatchProblem: one of them is no file of the project, as it is or may be.
     """
-    files: dict[str, FileChange] = {}
     for path in paths:
-        place = root / path
+        place, copy = root / path, folder / path
+        words = f"unsafe path: {path!r} is no file of the project"
+        unsafe = PatchProblem("unsafe-path", words)
         if _OUTSIDE.match(path) or place.resolve() != root.resolve() / path:
-            words = f"unsafe path: {path!r} leaves the tree, or goes through a symbolic link"
-            raise PatchProblem("unsafe-path", words)
+            raise unsafe
         try:
             content = read_bounded(place)
         except FileNotFoundError:
             continue
         except OSError as error:
-            words = f"unsafe path: {path!r} can be no file: {error.strerror}"
-            raise PatchProblem("unsafe-path", words) from error
-        files[path] = FileChange(path=path, content=content, executable=os.access(place, os.X_OK))
-    return files
+            raise unsafe from error
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(content)
+        copy.chmod(0o755 if os.access(place, os.X_OK) else 0o644)
 
 
 # -- what git makes of it -------------------------------------------------------------------------
 
 
-def _apply(diff: bytes, before: _Files, depth: int, left_out: Iterable[str]) -> tuple[_Files, bool]:
-    """Return the files as a diff makes them, and whether that took leniency.
+def _apply(diff: bytes, folder: Path, depth: int, left_out: Iterable[str]) -> bool:
+    """Apply a diff to the files in a folder; return whether that took leniency.
 
     Raises:
         PatchProblem: it does not apply.
     """
     marked = _mark_ends(diff.replace(b"\r\n", b"\n"))
-    attempts = ((diff, ()), (marked, _LENIENTLY))
-    counted = {_count_lines(text, depth, *lenient).stdout for text, lenient in attempts}
     options = (f"-p{depth}", "--whitespace=nowarn", *(f"--exclude={path}" for path in left_out))
-    complaints = []
-    with tempfile.TemporaryDirectory(prefix="brt-apply-") as name:
-        folder = Path(name)
-        for path, file in before.items():
-            place = folder / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(file.content or b"")
-            place.chmod(0o755 if file.executable else 0o644)
-        # Where its counts are too small, git takes the rest of a hunk for prose.
-        for text, lenient in attempts[len(counted) - 1 :]:
-            reply = run_git(folder, "apply", *options, *lenient, stdin=text)
-            if not reply.returncode:
-                return _read_back(folder, before if lenient else {}), bool(lenient)
-            complaints.append(reply.stderr)
-    raise _refusal(diff, complaints[0])
+    complaint = b""
+    # Where its counts are too small, git takes the rest of a hunk for prose.
+    counts = _count_lines(diff, depth).stdout
+    if counts == _count_lines(marked, depth, *_LENIENTLY).stdout:
+        strictly = run_git(folder, "apply", *options, stdin=diff)
+        if not strictly.returncode:
+            return False
+        complaint = strictly.stderr
+    leniently = run_git(folder, "apply", *options, *_LENIENTLY, stdin=marked)
+    if leniently.returncode:
+        raise _refusal(diff, complaint or leniently.stderr)
+    return True
 
 
-def _read_back(folder: Path, before: _Files) -> _Files:
-    """Return the files that are in a folder now; those of `before` keep their ends of lines."""
-    after: dict[str, FileChange] = {}
+def _read_files(folder: Path) -> dict[str, FileChange]:
+    """Return the files in a folder."""
+    files = {}
     for place in filter(Path.is_file, folder.rglob("*")):
-        path = place.relative_to(folder).as_posix()
-        content = place.read_bytes()
-        old = (before[path].content if path in before else None) or b""
-        if old.count(b"\r\n") == old.count(b"\n") > 0:
-            content = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-        after[path] = FileChange(path=path, content=content, executable=os.access(place, os.X_OK))
-    return after
+        path, is_executable = place.relative_to(folder).as_posix(), os.access(place, os.X_OK)
+        files[path] = FileChange(path=path, content=place.read_bytes(), executable=is_executable)
+    return files
 
 
 # -- why it is refused ----------------------------------------------------------------------------
@@ -275,27 +248,44 @@ def _read_back(folder: Path, before: _Files) -> _Files:
 def _refusal(diff: bytes, complaint: bytes) -> PatchProblem:
     """Return why git refuses a diff, from its words."""
     text = decode(complaint)
-    if place := re.search(r"^error: patch failed: (.+):(\d+)$", text, re.MULTILINE):
-        return _misfit(diff, place[1], int(place[2]))
     for pattern, code, words in _COMPLAINTS:
         if match := re.search(f"^error: {pattern}$", text, re.MULTILINE):
-            return PatchProblem(code, words.format(match[1]))
-    if odd := _ODD_HUNK.search(decode(diff)):
-        words = f"malformed diff: expected '@@ -N,N +N,N @@', found {odd[0]!r}"
-        return PatchProblem("malformed", words)
-    return PatchProblem("not-a-diff", _NOT_A_DIFF)
-
-
-def _misfit(diff: bytes, path: str, meant: int) -> PatchProblem:
-    """Return which hunk of a file, the first one meant for a line, does not fit."""
-    where = f" at {meant}"
+            return PatchProblem(code, words.format(*match.groups()))
     with suppress(UnidiffParseError):
-        for file in PatchSet(decode(diff)):
-            hunks = enumerate(file if path in (file.path, file.source_file) else (), 1)
-            for number, hunk in [(n, hunk) for n, hunk in hunks if hunk.source_start == meant]:
-                line = (hunk[0].diff_line_no or 1) - 1
-                where = f" {number} (line {line} of the patch, meant for line {meant} of the file)"
-                if not any(line.is_context for line in hunk):
-                    where += "; it has no context (write it with 'git diff -U3')"
-    text = f"does not apply: {path!r} has no lines like those of hunk{where}"
-    return PatchProblem("hunk-missing", text)
+        if not PatchSet(decode(diff)):
+            words = "not a diff: no 'diff --git' line and no '---' line with '+++' after it"
+            return PatchProblem("not-a-diff", f"{words} (write it with 'git diff')")
+    return PatchProblem("malformed", "malformed diff: no hunk begins with '@@ -N,N +N,N @@'")
+
+
+# -- changes as a diff ----------------------------------------------------------------------------
+
+
+def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
+    """Return `changes` of the tree at `root` as a diff that git applies; "" when nothing changes.
+
+    Bytes that are not UTF-8 are kept as surrogate escapes. Only the changed files are read, and
+    their modes stay as they are.
+    """
+    return "".join(part for change in changes for part in _file_diff(change, root / change.path))
+
+
+def _file_diff(change: FileChange, file: Path) -> Iterator[str]:
+    before = file.read_bytes() if file.is_file() else None
+    if change.content == before:
+        return
+    yield f"diff --git a/{change.path} b/{change.path}\n"
+    old_name, new_name = f"a/{change.path}", f"b/{change.path}"
+    if before is None:
+        old_name = "/dev/null"
+        yield "new file mode 100644\n"
+    if change.content is None:
+        new_name = "/dev/null"
+        yield "deleted file mode 100644\n"
+    for line in unified_diff(_lines(before), _lines(change.content), old_name, new_name):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(content: bytes | None) -> list[str]:
+    """Return the lines of a file with their ends, where only a line feed is one."""
+    return [*StringIO(decode(content or b""), newline="\n")]

@@ -1,8 +1,11 @@
-"""Runs git so that it starts no program and asks no network, whatever a repository says.
+"""git, so that it starts no program and asks no network, whatever a repository says; its history.
 
 A repository's configuration names programs (filters, textconv, fsmonitor, gpg, hooks) and places
 to fetch from. It is not read: git is given a folder of ours, with links to the repository's
 objects, refs and index. Attributes of the tree then name drivers that nobody has defined.
+
+Revisions are changes of the working tree: nothing is checked out, and files that git does not know
+stay as they are, for projects often need generated ones.
 """
 
 from __future__ import annotations
@@ -12,13 +15,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from contextlib import ExitStack
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_brt.bounded import read_bounded
 from pytest_brt.errors import PatchProblem, UsageProblem
-from pytest_brt.patches.text import decode
+from pytest_brt.types import FileChange
 
 #: Seconds after which git is stuck.
 _SECONDS = 120.0
@@ -43,9 +45,20 @@ _ALONE = {
 _LIMITED = 'ulimit -f 262144; ulimit -t 120; ulimit -v 4194304 2>/dev/null; exec git "$@"'
 #: What of a repository git is shown.
 _SHOWN = ("objects", "refs", "packed-refs", "shallow")
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 #: A remote in a configuration, and where it is fetched from.
 _REMOTE = re.compile(r'\[remote "(.+?)"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
-_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+#: Kinds of entries that are files: plain and executable; not links, not submodules.
+_FILES = {"100644": False, "100755": True}
+#: No submodule is looked into: git would run itself in it, with what its configuration names.
+_DIFF = ("diff", "--ignore-submodules=all", "--no-renames", "--relative", "--no-ext-diff")
+#: Before every name: a repository can have a branch that is called as an option.
+_END = "--end-of-options"
+
+
+def decode(data: bytes) -> str:
+    """Return `data` as text, with surrogate escapes for what is not UTF-8."""
+    return data.decode("utf-8", "surrogateescape")
 
 
 class Repository(NamedTuple):
@@ -60,76 +73,162 @@ class Repository(NamedTuple):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository that `folder` lies in, None where there is none.
-
-    Raises:
-        UsageProblem: a file that says where it is kept cannot be read.
-    """
+    """Return the repository that `folder` lies in, None where there is none."""
     for work in (folder, *folder.parents):
         git = work / ".git"
-        if git.is_file():
-            git = work / decode(_read(git)).partition("gitdir:")[2].strip()
+        if git.is_file():  # of a working tree beside the first one
+            git = work / decode(git.read_bytes()).partition("gitdir:")[2].strip()
         link = git / "commondir"
-        common = git / decode(_read(link)).strip() if link.is_file() else git
+        common = git / decode(link.read_bytes()).strip() if link.is_file() else git
         if (git / "HEAD").is_file() and (common / "objects").is_dir():
             return Repository(git=git, common=common, work=work)
     return None
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return read_bounded(path, 1 << 20)
-    except OSError as error:
-        reason = error.strerror
-        raise UsageProblem(f"cannot read {str(path)!r}, a file of git's: {reason}") from error
+def read_remotes(repository: Repository) -> dict[str, str]:
+    """Return where a repository is fetched from, by the names of its remotes."""
+    path = repository.common / "config"
+    return dict(_REMOTE.findall(decode(path.read_bytes()))) if path.is_file() else {}
 
 
 def run_git(
-    folder: Path, *arguments: str, stdin: bytes = b"", repository: Repository | None = None
+    folder: Path, *arguments: str, stdin: bytes = b"", **variables: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run ``git *arguments`` in `folder`: in no repository, or in `repository`.
+    """Run ``git *arguments`` in `folder`, in no repository where the `variables` name none.
 
     Raises:
-        UsageProblem: git is not installed, or a file of the repository cannot be read.
+        UsageProblem: git is not installed.
         PatchProblem: git does not end in time.
     """
     if shutil.which("git") is None:
         raise UsageProblem("git: not found on PATH; patches are applied by it (install git)")
-    env = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ALONE
-    with ExitStack() as held:
-        if repository is not None:
-            own = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="brt-git-")))
-            _link(own, repository)
-            env |= {"GIT_DIR": str(own), "GIT_WORK_TREE": str(repository.work)}
-        try:
-            return subprocess.run(
-                ["/bin/sh", "-c", _LIMITED, "git", *arguments],
-                cwd=folder,
-                env=env,
-                input=stdin,
-                capture_output=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            late = f"git {arguments[0]} did not end within {_SECONDS:.0f} s"
-            raise PatchProblem("git-failed", late) from error
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    try:
+        return subprocess.run(
+            ["/bin/sh", "-c", _LIMITED, "git", *arguments],
+            cwd=folder,
+            env=kept | _ALONE | variables,
+            input=stdin,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        late = f"git {arguments[0]} did not end within {_SECONDS:.0f} s"
+        raise PatchProblem("git-failed", late) from error
 
 
 def _link(own: Path, repository: Repository) -> None:
     """Make a git folder that shows a repository without its configuration."""
     for kept in (repository.git / "index", *(repository.common / name for name in _SHOWN)):
         if kept.exists():
-            if not (kept.is_file() or kept.is_dir()):
-                raise UsageProblem(f"{str(kept)!r} is no file or folder (clone it again)")
             (own / kept.name).symlink_to(kept.resolve())
     (own / "refs").mkdir(exist_ok=True)
-    (own / "HEAD").write_bytes(_read(repository.git / "HEAD"))
+    shutil.copyfile(repository.git / "HEAD", own / "HEAD")
     (own / "config").write_text(_CONFIG, encoding="utf-8")
 
 
-def read_remotes(repository: Repository) -> dict[str, str]:
-    """Return where a repository is fetched from, by the names of its remotes."""
-    path = repository.common / "config"
-    text = decode(_read(path)) if path.exists() else ""
-    return dict(_REMOTE.findall(text))
+class History:
+    """The git history of the project in `root`, which may be a folder of a larger repository.
+
+    Commits are called by their hash.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Find the repository.
+
+        Raises:
+            UsageProblem: there is none.
+        """
+        self.root = root.resolve()
+        repository = find_repository(self.root)
+        if repository is None:
+            raise UsageProblem(f"no git repository: {str(self.root)!r} (give the project's root)")
+        self._repository = repository
+
+    def revision(self, name: str) -> str:
+        """Return the commit that `name` stands for.
+
+        Raises:
+            UsageProblem: there is none, or git refuses to look.
+        """
+        none = f"no such revision: {name!r} (in a shallow clone: fetch it first)"
+        sha = self.git("rev-parse", "--verify", "--quiet", _END, f"{name}^{{commit}}", none=none)
+        return decode(sha).strip()
+
+    def first_parents(self) -> dict[str, str]:
+        """Return what is checked out and the commits before it, along first parents.
+
+        Each comes with its date, author and the first line of its message. In a shallow clone they
+        end where it does.
+        """
+        log = self.git("log", "--first-parent", "--format=%H %cs %an: %s", "HEAD", "--")
+        return dict(
+            line.split(" ", 1) for line in log.decode("utf-8", "replace").split("\n") if line
+        )
+
+    def fork(self, base: str, head: str) -> str:
+        """Return the commit at which `head` left `base`.
+
+        Raises:
+            UsageProblem: they have none in common, as in a clone without history.
+        """
+        none = (
+            f"{base[:10]} and {head[:10]} have no commit in common (in a shallow clone: "
+            "fetch the whole history, as with 'git fetch --unshallow')"
+        )
+        return decode(self.git("merge-base", _END, base, head, none=none)).strip()
+
+    def changes_to(self, wanted: str, start: str = "") -> tuple[FileChange, ...]:
+        """Return what makes the tree of `start`, or else the working tree, that of `wanted`."""
+        ends = (wanted, start) if start else (wanted,)
+        fields = self.git(*_DIFF, "--raw", "-z", "--no-abbrev", _END, *ends, "--").split(b"\0")
+        changes = []
+        for head, path in zip(fields[::2], fields[1::2], strict=False):
+            mode, _, blob, _, _ = decode(head).lstrip(":").split(" ")
+            if mode == "000000":
+                changes.append(FileChange(path=decode(path), content=None))
+            elif mode in _FILES:
+                content = self.git("cat-file", "blob", _END, blob)
+                kept = FileChange(path=decode(path), content=content, executable=_FILES[mode])
+                changes.append(kept)
+        return tuple(changes)
+
+    def branches(self, pattern: str) -> dict[str, str]:
+        """Return the branches whose names match `pattern` (``*``, ``?``), with their last authors.
+
+        Branches of other repositories are called as git calls them, as in "origin/fix-1".
+        What is checked out is none of them. Authors are addresses in small letters.
+        """
+        form = "--format=%(HEAD)%(refname:lstrip=2) %(authoremail:trim)"
+        listed = self.git("for-each-ref", form, "refs/heads", "refs/remotes")
+        authors = {}
+        for line in listed.decode("utf-8", "replace").splitlines():
+            name, _, author = line[1:].partition(" ")
+            if line[0] != "*" and not name.endswith("/HEAD") and fnmatchcase(name, pattern):
+                authors[name] = author.casefold()
+        return dict(sorted(authors.items()))
+
+    def diff_of(self, branch: str) -> bytes:
+        """Return what `branch` changes in the project since it left what is checked out.
+
+        Raises:
+            UsageProblem: the two have no commit in common.
+        """
+        form = ("--binary", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=b/")
+        return self.git(*_DIFF, *form, _END, f"HEAD...{branch}", "--")
+
+    def git(self, *arguments: str, none: str = "") -> bytes:
+        """Return what git gives; `none` says what it means where git fails without a word.
+
+        Raises:
+            UsageProblem: git is not installed, or fails.
+        """
+        with tempfile.TemporaryDirectory(prefix="brt-git-") as own:
+            _link(Path(own), self._repository)
+            tree = str(self._repository.work)
+            done = run_git(self.root, *arguments, GIT_DIR=own, GIT_WORK_TREE=tree)
+        if done.returncode:
+            last = decode(done.stderr).strip().rpartition("\n")[2] or none
+            raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {last}")
+        return done.stdout

@@ -7,17 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from email.parser import BytesHeaderParser
-from email.utils import parseaddr
 from pathlib import Path
-from typing import NamedTuple
 
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.git import find_repository, read_remotes
-from pytest_brt.patches.history import History
-from pytest_brt.patches.text import decode
+from pytest_brt.patches.git import History, decode, find_repository, read_remotes
 from pytest_brt.report.github import Address, find_address, read_author, read_diff, repository_of
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import Patch
@@ -27,70 +22,47 @@ SUFFIXES = (".diff", ".patch")
 _BRANCHES = "git:"
 #: The line with which `git format-patch` begins a mail (RFC 4155).
 _FROM = re.compile(rb"From \S+ .*\d\d:\d\d:\d\d \d{4}.*\n")
+_SENDER = re.compile(rb"^From:.*?([^\s<>]+@[^\s<>]+)", re.MULTILINE)
 
 
-class Proposals(NamedTuple):
-    """The patches that a user named."""
-
-    patches: tuple[Patch, ...]
-    #: Branches that change nothing, which are no patches.
-    unchanged: tuple[str, ...]
-
-
-class _Diff(NamedTuple):
-    """What is elsewhere than in a file, and how the file for it is called."""
-
-    stem: str
-    name: str
-    author: str
-    content: bytes
-
-
-def read_proposals(sources: Sequence[str], root: Path, scratch: Path) -> Proposals:
+def read_proposals(sources: Sequence[str], root: Path) -> tuple[Patch, ...]:
     """Return the patches that `sources` name, for the project at `root`.
 
-    Branches (``git:PATTERN``) and pull requests (``#12``, ``OWNER/REPO#12``, or an address) are
-    written as files into `scratch`.
+    These are files, folders, branches (``git:PATTERN``) and pull requests (``#12``,
+    ``OWNER/REPO#12``, or an address).
 
     Raises:
         UsageProblem: one of them is not there, or cannot be read.
     """
-    paths = [Path(source) for source in sources if not _is_elsewhere(source)]
-    patches = [*read_patches(*paths)] if paths else []
-    unchanged = []
-    for number, source in enumerate(filter(_is_elsewhere, sources)):
-        folder = scratch / f"patches-{number}"
-        for diff in _diffs(source, root):
-            file = folder / f"{diff.stem}.diff"
-            if not diff.content:
-                unchanged.append(diff.name)
-                continue
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(diff.content)
-            patches.append(replace(_read(file, folder), name=diff.name, source=diff.author))
+    paths, patches = [], []
+    for source in sources:
+        address = find_address(source)
+        if Path(source).exists() or not (address or source.startswith(_BRANCHES)):
+            paths.append(Path(source))
+        elif address:
+            patches.append(_pull_request(address, root))
+        else:
+            patches += _branches(source, root)
+    if paths:
+        patches += read_patches(*paths)
     for name, times in Counter(patch.name for patch in patches).items():
         if times > 1:
             raise UsageProblem(f"two patches are both called {name!r} (rename one)")
-    return Proposals(tuple(patches), tuple(unchanged))
+    return tuple(patches)
 
 
-def _is_elsewhere(source: str) -> bool:
-    """Say whether what a user named is no path, but branches or a pull request."""
-    named = source.startswith(_BRANCHES) or find_address(source) is not None
-    return named and not Path(source).exists()
+def _pull_request(address: Address, root: Path) -> Patch:
+    known = complete(address, root)
+    name = f"{'' if address.text.startswith('#') else known.repository}#{known.number}"
+    return _patch(name, read_diff(known), read_author(known))
 
 
-def _diffs(source: str, root: Path) -> Iterator[_Diff]:
-    """Yield a pull request, or of each branch what changed there since it left HEAD.
+def _branches(source: str, root: Path) -> Iterator[Patch]:
+    """Yield of each branch what changed there since it left HEAD.
 
     Raises:
-        UsageProblem: no branch matches, or none of those that do changes anything.
+        UsageProblem: no branch matches.
     """
-    if address := find_address(source):
-        known = complete(address, root)
-        name = f"{'' if address.text.startswith('#') else known.repository}#{known.number}"
-        yield _Diff(known.stem, name, read_author(known), read_diff(known))
-        return
     pattern, history = source.removeprefix(_BRANCHES), History(root)
     branches = history.branches(pattern)
     if not branches:
@@ -98,13 +70,8 @@ def _diffs(source: str, root: Path) -> Iterator[_Diff]:
             f"no branch is called {pattern!r} in {str(history.root)!r} (see 'git branch --all'; "
             "* and ? stand for parts of a name)"
         )
-    diffs = [_Diff(name, name, by, history.diff_of(name)) for name, by in branches.items()]
-    if not any(diff.content for diff in diffs):
-        raise UsageProblem(
-            f"{', '.join(branches)}: nothing is changed there since the commit that is checked out "
-            "(check out the buggy commit first)"
-        )
-    yield from diffs
+    for name, author in branches.items():
+        yield _patch(name, history.diff_of(name), author)
 
 
 def read_patches(*paths: Path) -> tuple[Patch, ...]:
@@ -123,36 +90,30 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
     files = dict.fromkeys(file for path in paths for file in _patch_files(path))
     folders = [(path.parent if path.is_file() else path).absolute() for path in paths]
     folder = Path(os.path.commonpath(folders))
-    patches = [_read(file, folder) for file in files]
-    if not patches:
-        raise UsageProblem(
-            f"no patches in {str(folder)!r} (looked for *.diff and *.patch in it and in its "
-            "folders)"
-        )
-    if len({Path(patch.name).parent for patch in patches}) > 1:
-        patches = [replace(p, source=p.source or p.name.rpartition("/")[0]) for p in patches]
-    return tuple(patches)
+    patches = tuple(_read(file.absolute(), folder) for file in files)
+    if len({Path(patch.name).parent for patch in patches}) == 1:
+        return patches
+    return tuple(replace(p, source=p.source or p.name.rpartition("/")[0]) for p in patches)
 
 
 def _patch_files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        if path.exists() and path.suffix.casefold() in SUFFIXES:
-            return [path]
-        raise UsageProblem(
-            f"no such folder, and no patch: {str(path)!r} (give a folder of *.diff and *.patch, "
-            "such files, or git:BRANCH; 'git mailsplit' splits a mailbox)"
-        )
-    files = [
-        file
-        for file in sorted(path.rglob("*"))
-        if file.suffix.casefold() in SUFFIXES
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
-    ]
-    for file in files:
-        if not file.resolve().is_relative_to(path.resolve()):
+    """Return a file, or those in a folder, that are called patches."""
+    top = path if path.is_dir() else path.parent
+    files = []
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        is_hidden = any(part.startswith(".") for part in file.relative_to(top).parts)
+        if is_hidden or file.suffix.casefold() not in SUFFIXES or not file.exists():
+            continue
+        if path.is_dir() and not file.resolve().is_relative_to(path.resolve()):
             raise UsageProblem(
                 f"the patch {str(file)!r} is a link that leads out of its folder (copy the file)"
             )
+        files.append(file)
+    if not files:
+        raise UsageProblem(
+            f"no patches in {str(path)!r} (give a folder of *.diff and *.patch, such files, or "
+            "git:BRANCH; 'git mailsplit' splits a mailbox)"
+        )
     return files
 
 
@@ -161,25 +122,16 @@ def _read(path: Path, folder: Path) -> Patch:
         data = read_bounded(path)
     except OSError as error:
         raise UsageProblem(f"cannot read the patch {str(path)!r}: {error.strerror}") from error
-    sender = ""
-    if begins := _FROM.match(data):
-        # Its headers alone: parts in parts could be nested without end.
-        mail = BytesHeaderParser().parsebytes(data[begins.end() :])
-        name, address = parseaddr(str(mail.get("From", "")))
-        sender = (address or name).casefold()
-        body = mail.get_payload(decode=True)
-        data = body if isinstance(body, bytes) else data
+    sender = _SENDER.search(data) if _FROM.match(data) else None
+    # File names can hold any bytes, but reports are UTF-8.
+    below = os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
+    author = decode(sender[1]).casefold() if sender else ""
+    return _patch(on_a_line(below), data, author, str(path))
+
+
+def _patch(name: str, data: bytes, source: str, file: str = "") -> Patch:
     text = decode(data.removeprefix(b"\xef\xbb\xbf"))
-    file = path.absolute()
-    below = os.fsencode(file.relative_to(folder.absolute()).as_posix())
-    return Patch(
-        id=content_id(text),
-        # File names can hold any bytes, but reports are UTF-8.
-        name=on_a_line(below.decode("utf-8", "backslashreplace")),
-        text=text,
-        file=str(file),
-        source=sender,
-    )
+    return Patch(id=content_id(text), name=name, text=text, file=file, source=source)
 
 
 def complete(address: Address, root: Path) -> Address:
@@ -193,8 +145,8 @@ def complete(address: Address, root: Path) -> Address:
     repository = find_repository(root.resolve())
     remotes = read_remotes(repository) if repository else {}
     # Of a fork, issues and pull requests are in the repository that it was made from.
-    order = sorted(remotes, key=lambda name: (name != "upstream", name != "origin"))
-    known = next(filter(None, (repository_of(remotes[name]) for name in order)), "")
+    names = ("upstream", "origin", *remotes)
+    known = next(filter(None, (repository_of(remotes.get(name, "")) for name in names)), "")
     if not known:
         raise UsageProblem(
             f"{address.text!r}: the project has no remote that is on GitHub (write OWNER/REPO"

@@ -301,14 +301,14 @@ def _candidates(tests: Iterable[JudgedTest]) -> Tests:
 
 def _find_fix(settled: JudgedTest, bench: Workbench) -> Fix | None:
     """Return the commit that fixed what could not be reproduced, None where it is not known."""
-    from pytest_brt.patches.history import History  # git is asked for this alone
-    from pytest_brt.revisions.fixed import find_fix
+    from pytest_brt.patches.git import History  # git is asked for this alone
+    from pytest_brt.revisions import find_fix
 
     bench.say("looking in the history for the commit that fixed it")
     deadline = min(bench.deadline, time.monotonic() + _SEARCH_SECONDS)
     try:
         history = History(Path(bench.engine.subject.root))
-        return find_fix(history, bench.engine, settled.test, deadline, bench.say)
+        return find_fix(history, bench.engine, settled.test, deadline)
     except UsageProblem as problem:
         bench.say(str(problem))
         return None

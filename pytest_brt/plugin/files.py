@@ -97,7 +97,7 @@ def _dialogues(record: RunRecord, root: Path) -> Iterator[str]:
 
 def _steps(talk: Trajectory, root: Path) -> Iterator[dict[str, object]]:
     """Yield the steps of a dialogue, with the diffs that each made of the project."""
-    from pytest_brt.patches.text import canonical_diff
+    from pytest_brt.patches.apply import canonical_diff
 
     files: dict[str, FileChange] = {}
     for step in talk.steps:

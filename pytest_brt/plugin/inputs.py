@@ -12,7 +12,6 @@ from typing import Any, TextIO
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
@@ -25,6 +24,7 @@ from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
 from pytest_brt.store import LastRun, load_last_run
+from pytest_brt.subject import demand_project, find_subject
 from pytest_brt.types import Issue, JudgedTest, Patch, Review
 
 
@@ -88,8 +88,8 @@ def read_issues(options: Options, root: Path, stdin: TextIO) -> tuple[Issue, ...
     return tuple(issues.values())
 
 
-def read_patches(options: Options, engine: Runner) -> tuple[Patch, ...]:
-    """Return the patches; what comes from branches, or from GitHub, is written where tests run.
+def read_patches(options: Options, root: Path) -> tuple[Patch, ...]:
+    """Return the patches, of files, branches or pull requests.
 
     Raises:
         UsageProblem: one is not there, or cannot be read.
@@ -98,8 +98,7 @@ def read_patches(options: Options, engine: Runner) -> tuple[Patch, ...]:
         return ()
     from pytest_brt.patches.sources import read_proposals  # a report alone needs none of it
 
-    root = Path(engine.subject.root)
-    return read_proposals(options.rank_fixes, root, engine.scratch.path).patches
+    return tuple(read_proposals(options.rank_fixes, root))
 
 
 def python_file(flag: str, named: str, root: Path) -> str:

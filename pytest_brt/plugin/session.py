@@ -31,7 +31,6 @@ import pytest
 from pytest_brt import __version__
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, ModelProblem, UsageProblem
-from pytest_brt.execute.layout import hash_of
 from pytest_brt.pipeline import Job, Plan
 from pytest_brt.pipeline.run import Run
 from pytest_brt.plugin import inputs
@@ -47,6 +46,7 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.store import Journal, reviews
+from pytest_brt.subject import hash_of
 from pytest_brt.types import PatchResult, RunRecord, Status, Verdict, distinct
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class Session:
         config.add_cleanup(engine.close)
         places = [inputs.python_file("--brt-buggy-file", one, root) for one in options.buggy_file]
         self.bench = self._open_bench(engine, places)
-        patches, cache = inputs.read_patches(options, engine), self.bench.cache
+        patches, cache = inputs.read_patches(options, self.config.rootpath), self.bench.cache
         self._last = None if options.tests or issues else inputs.last_run(cache, patches)
         ranked = [issue.id for issue in issues if options.repair in (None, issue.source)]
         self.plan = Plan(

@@ -17,7 +17,7 @@ from textwrap import dedent
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem
 from pytest_brt.guard import Touched
-from pytest_brt.guard.suite import altered_tests
+from pytest_brt.guard.changes import altered_tests
 from pytest_brt.oracle.judge import Rating, judge, refused, run_again
 from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.patches import apply_patch
@@ -147,11 +147,10 @@ def _judged(
     judged = judge(test, runs, facts, Rating(evidence=Evidence.PATCH_TEST))
     if not judged.judgement.candidate:
         return judged
-    ran = {path: int(lines, 16) for path, lines in runs[0].ran}
     why_not = ""
     if runs[0].mismatch:
         why_not = "needs something that only its patch brings"
-    elif pool and not any(touched.is_run(ran) for touched in pool):
+    elif pool and not any(touched.is_run(runs[0]) for touched in pool):
         why_not = "runs nothing that a patch changes"
     refusal = refused(Verdict.FAIL, why_not, runs)
     return replace(judged, judgement=refusal) if why_not else judged

@@ -93,11 +93,6 @@ PLACES: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
     "setup.cfg": ("setup.cfg", "[tool:pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n", {}),
     "addopts": ("pytest.ini", "[pytest]\naddopts = --ds shop.settings\n", {}),
-    "manage.py": (
-        "manage.py",
-        "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n",
-        {},
-    ),
     "option": ("README.md", "A shop.\n", {"DJANGO_SETTINGS_MODULE": "shop.settings"}),
 }
 

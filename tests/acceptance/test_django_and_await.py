@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.subject import find_subject
 from pytest_brt.sandbox.sandbox import open_sandbox
+from pytest_brt.subject import find_subject
 from tests.acceptance.django_site import APP, PACKAGES, PLACES, SETTING, made, reproduced
 from tests.support.subjects import environment
 
@@ -88,19 +88,10 @@ def test_settings_are_found_where_pytest_django_finds_them(
     tmp_path: Path, python: str, place: str
 ) -> None:
     name, text, env = PLACES[place]
-    requires = {"requirements.txt": "django\npytest-django\n"}
-    root = made(tmp_path / "shop", {**APP, **requires, name: text})
+    root = made(tmp_path / "shop", {**APP, name: text})
     subject = find_subject(root, python=python, env=env, sandbox=open_sandbox("auto"))
     assert ("DJANGO_SETTINGS_MODULE", "shop.settings") in subject.env
     assert ("-p", "django") in pairwise(subject.pytest_args)
-
-
-def test_a_missing_pytest_django_is_named(tmp_path: Path) -> None:
-    python = str(environment("3.11", "pytest==8.4.2"))
-    name, text, _ = PLACES["manage.py"]
-    root = made(tmp_path / "shop", {**APP, name: text})
-    with pytest.raises(AssertionError, match="its tests need pytest-django for Django's settings"):
-        reproduced(root, DATABASE, "--brt-python", python)
 
 
 def test_without_settings_nothing_is_a_bug_test(tmp_path: Path, python: str) -> None:
@@ -129,14 +120,14 @@ def test_what_does_not_come_to_the_database_here_gets_the_mark(tmp_path: Path, p
 
 
 def test_await_is_tested_with_the_plugin_of_the_project(tmp_path: Path, python: str) -> None:
-    root = made(tmp_path / "box", {**QUEUE, "requirements-test.txt": "pytest-asyncio\n"})
+    root = made(tmp_path / "box", QUEUE)
     source = reproduced(root, AWAITING, "--brt-python", python)
     assert "@pytest.mark.asyncio\nasync def test_" in source
     assert source.endswith("    assert await box.take() == 1\n")
 
 
-def test_await_is_tested_without_any_plugin(tmp_path: Path, python: str) -> None:
-    root = made(tmp_path / "box", QUEUE)
+def test_await_is_tested_without_any_plugin(tmp_path: Path) -> None:
+    root, python = made(tmp_path / "box", QUEUE), str(environment("3.11", "pytest==8.4.2"))
     source = reproduced(root, AWAITING, "--brt-python", python)
     assert "\n    async def scenario():\n        box = Box()\n" in source
     assert source.endswith("        assert await box.take() == 1\n\n    asyncio.run(scenario())\n")

@@ -136,7 +136,7 @@ FIXES = {
 }
 DJANGO_STYLE = {
     **APP,
-    "manage.py": PLACES["manage.py"][1],
+    "pytest.ini": PLACES["key"][1],
     "cart/tests.py": """
         from django.test import TestCase
 

@@ -153,10 +153,10 @@ def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: P
     changes = (FileChange(path="pkg/core.py", content=BREAKING.encode()),)
     touched = touched_by(changes, root)
     journal = Journal(tmp_path / "existing.jsonl", "tree")
-    first = Guard(engine, [touched], seconds=60.0, kept=journal).choose(touched)
+    first = Guard(engine, (touched,), seconds=60.0, kept=journal).choose(touched)
     counting = Counting(engine)
     again = Journal(tmp_path / "existing.jsonl", "tree")
-    assert Guard(counting, [touched], seconds=60.0, kept=again).choose(touched) == first
+    assert Guard(counting, (touched,), seconds=60.0, kept=again).choose(touched) == first
     assert (len(first.tests), counting.processes) == (4, 0)
 
 
@@ -174,7 +174,7 @@ def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, ro
         "left out, failing without a patch: 1 existing test"
     ]
     assert len(later.regressions) == 2
-    assert counting.again == 3  # with each patch, and once without
+    assert counting.again == 2  # once with each patch
 
 
 def test_a_test_that_fails_by_chance_is_no_regression(engine: Runner, root: Path) -> None:
@@ -228,13 +228,6 @@ ODD = {
         class Case(unittest.TestCase, Shared):
             function = staticmethod(double)
         """,
-    "tests/test_seeds.py": """\
-        import os
-        from pkg.core import double
-
-        def test_double_by_chance():
-            assert double(3) == 7 and os.environ['PYTHONHASHSEED'] == '0'
-        """,
 }
 
 
@@ -270,16 +263,7 @@ def test_a_test_that_a_class_inherits_from_another_file_is_run(
     found, _ = odd
     name = "tests/inherited/test_sharing.py::Case::test_is_number"
     assert name in {test.test for test in found.regressions}
-    assert (found.ran, found.total) == (3, 43)
-
-
-def test_a_failure_that_the_unpatched_tree_shows_too_is_no_regression(
-    odd: tuple[Guarded, Counting],
-) -> None:
-    """It passes without the patch under the first hash seed, and fails under the second."""
-    found, _ = odd
-    name = "tests/test_seeds.py::test_double_by_chance"
-    assert name not in {test.test for test in found.regressions}
+    assert (found.ran, found.total) == (2, 42)
 
 
 def test_a_cell_that_says_nothing_is_no_regression(engine: Runner, root: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.guard.changes import Touched
-from pytest_brt.guard.suite import TestFiles, altered_tests
+from pytest_brt.guard.changes import Touched, altered_tests
+from pytest_brt.guard.existing_tests import TestFiles
 from tests.support.trees import write_tree
 
 FILE = """\

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.types import AppliedPatch, FileChange, Patch
-from tests.patches.diffs import FILES, FIXED, GIT, PLAIN
+from tests.patches.diffs import FIXED, GIT, PLAIN
 
 CHANGES = (
     FileChange(path="pkg/m.py", content=FIXED),
@@ -13,8 +13,7 @@ CHANGES = (
     FileChange(path="pkg/sp ace.py", content=None),
     FileChange(path="pkg/new file.py", content=b"x = 1\n"),
     FileChange(path="pkg/empty.py", content=b""),
-    FileChange(path="pkg/other.py", content=FILES["pkg/other.py"], executable=True),
-    FileChange(path="deep/er/new.sh", content=b"echo", executable=True),
+    FileChange(path="deep/er/new.sh", content=b"echo"),
 )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.history import History
+from pytest_brt.patches.git import History
 from pytest_brt.patches.sources import read_proposals
 from tests.support.repository import Repository
 
@@ -26,64 +26,46 @@ def repository(tmp_path: Path) -> Repository:
     return repository
 
 
-def names(root: Path, pattern: str, folder: Path) -> list[str]:
-    return [patch.name for patch in read_proposals([f"git:{pattern}"], root, folder).patches]
+def texts(root: Path, pattern: str) -> dict[str, str]:
+    return {patch.name: patch.text for patch in read_proposals([f"git:{pattern}"], root)}
 
 
-def test_each_branch_is_a_patch_from_where_it_left(repository: Repository, tmp_path: Path) -> None:
-    assert names(repository.root, "*", tmp_path / "p") == ["fix/a", "fix/b"]
-    text = (tmp_path / "p/patches-0/fix/a.diff").read_text("utf-8")
-    assert "+one = 'fix/a'" in text
-    assert "--- a/lib/pkg.py" in text
-    assert "more" not in text, "what main did since is not taken back"
+def test_each_branch_is_a_patch_from_where_it_left(repository: Repository) -> None:
+    patches = texts(repository.root, "*")
+    assert [*patches] == ["fix/a", "fix/b", "old"]
+    assert "+one = 'fix/a'" in patches["fix/a"]
+    assert "--- a/lib/pkg.py" in patches["fix/a"]
+    assert "more" not in patches["fix/a"], "what main did since is not taken back"
+    assert patches["old"] == "", "nothing is changed there"
 
 
-def test_one_branch_by_its_name(repository: Repository, tmp_path: Path) -> None:
-    assert names(repository.root, "fix/b", tmp_path / "p") == ["fix/b"]
-
-
-def test_a_project_in_a_folder_of_a_repository(repository: Repository, tmp_path: Path) -> None:
-    assert names(repository.root / "lib", "fix/a", tmp_path / "p") == ["fix/a"]
-    text = (tmp_path / "p/patches-0/fix/a.diff").read_text("utf-8")
+def test_a_project_in_a_folder_of_a_repository(repository: Repository) -> None:
+    ((name, text),) = texts(repository.root / "lib", "fix/a").items()
+    assert name == "fix/a"
     assert "--- a/pkg.py" in text
     assert "other" not in text
 
 
-def test_settings_of_the_user_do_not_spoil_the_patches(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_settings_of_the_user_do_not_spoil_the_patches(repository: Repository) -> None:
     for name, value in {
         "diff.noprefix": "true",
         "color.ui": "always",
         "diff.external": "/bin/false",
     }.items():
         repository.git("config", name, value)
-    names(repository.root, "fix/a", tmp_path / "p")
-    assert "--- a/lib/pkg.py" in (tmp_path / "p/patches-0/fix/a.diff").read_text("utf-8")
+    assert "--- a/lib/pkg.py" in texts(repository.root, "fix/a")["fix/a"]
 
 
 def test_branches_of_other_repositories(repository: Repository, tmp_path: Path) -> None:
     clone = Repository(tmp_path)
     clone.git("clone", "-q", str(repository.root), "clone")
-    assert names(tmp_path / "clone", "origin/fix/*", tmp_path / "p") == [
-        "origin/fix/a",
-        "origin/fix/b",
-    ]
+    assert [*texts(tmp_path / "clone", "origin/fix/*")] == ["origin/fix/a", "origin/fix/b"]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        ("nope", "no branch is called 'nope'"),
-        ("main", "no branch is called 'main'"),
-        ("old", "old: nothing is changed there"),
-    ],
-)
-def test_what_is_no_patch_is_said(
-    repository: Repository, tmp_path: Path, pattern: str, words: str
-) -> None:
-    with pytest.raises(UsageProblem, match=words):
-        names(repository.root, pattern, tmp_path / "p")
+@pytest.mark.parametrize("pattern", ["nope", "main"])
+def test_what_is_no_other_branch_is_said(repository: Repository, pattern: str) -> None:
+    with pytest.raises(UsageProblem, match=f"no branch is called '{pattern}'"):
+        texts(repository.root, pattern)
 
 
 def test_a_branch_that_is_called_as_an_option(repository: Repository) -> None:

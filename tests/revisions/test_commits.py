@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.history import History
+from pytest_brt.patches.git import History
 from pytest_brt.types import FileChange
 from tests.support.repository import Repository
 
@@ -107,7 +107,7 @@ def test_a_revision_says_what_it_is(repository: Repository) -> None:
     history = History(repository.root)
     for name in ("HEAD", "main", "v1", sha[:12]):
         assert history.revision(name) == sha
-        date, _, who = history.about(sha).partition(" ")
+        date, _, who = history.first_parents()[sha].partition(" ")
         assert len(date) == len("2020-02-20")
         assert who == "A: first line"
 
@@ -137,13 +137,8 @@ def test_first_parents_lead_back_from_what_is_checked_out(repository: Repository
     history = History(repository.root)
     head, *older = history.first_parents()
     assert older[:2] == shas[::-1]
-    assert history.about(older[0]).endswith("A: number 1")
+    assert history.first_parents()[older[0]].endswith("A: number 1")
     assert [change.path for change in history.changes_to(head, older[0])] == ["b.py"]
-
-
-def test_where_nothing_is_committed_there_are_no_parents(tmp_path: Path) -> None:
-    repository = Repository(tmp_path)
-    assert History(repository.root).first_parents() == []
 
 
 def test_without_a_repository_there_is_no_history(
@@ -161,20 +156,3 @@ def test_git_that_is_not_installed_is_said(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageProblem, match="install git"):
         history.revision("HEAD")
-
-
-def test_settings_of_a_repository_start_no_program(repository: Repository) -> None:
-    repository.commit("old", a_py="1\n")
-    repository.commit("new", a_py="2\n")
-    seen = repository.root.parent / "started"
-    program = repository.root.parent / "program"
-    program.write_text(f"#!/bin/sh\ntouch '{seen}'\n", encoding="utf-8")
-    program.chmod(0o755)
-    for setting in ("core.fsmonitor", "diff.external"):
-        repository.git("config", setting, str(program))
-    (repository.root / "a.py").write_text("3\n", encoding="utf-8")
-    history = History(repository.root)
-    assert history.changes_to(history.revision("HEAD~1"))
-    assert not seen.exists()
-    repository.git("status")
-    assert seen.exists(), "the settings do start it where nothing prevents that"

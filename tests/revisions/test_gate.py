@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.history import History
+from pytest_brt.patches.git import History
 from pytest_brt.render.words import run_words
-from pytest_brt.revisions.gate import (
+from pytest_brt.revisions import (
     GateProof,
     both_trees,
     changed_tests,

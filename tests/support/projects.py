@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_brt.execute.subject import find_subject
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import open_sandbox
+from pytest_brt.subject import find_subject
 from pytest_brt.types import FileChange, TestRun
 
 CORE = """\

@@ -1,0 +1,142 @@
+"""What tests show about revisions: which commit fixed a bug, and what a change's own tests prove.
+
+A revision is the working tree with changes: nothing is checked out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.guard.changes import altered_tests
+from pytest_brt.oracle.report_facts import ASSERTIONS
+from pytest_brt.patches.git import History
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.project.pytest_config import read_config
+from pytest_brt.pysource.parse import decode
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.types import CandidateTest, FileChange, Fix, TestRun, Verdict
+
+_FINE = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
+
+
+def find_fix(history: History, engine: Runner, test: CandidateTest, deadline: float) -> Fix | None:
+    """Return what made `test` pass, which does so on the working tree; None where none is found.
+
+    It looks back along first parents, twice as far each time, for a revision on which the test
+    does not pass, and then between the two; the last one must fail as the report says. Nothing new
+    is tried after `deadline`, as `time.monotonic` counts. The working tree is left alone.
+
+    Raises:
+        UsageProblem: git cannot tell the history.
+        SubjectProblem: the interpreter cannot be started at all.
+    """
+    commits = history.first_parents()
+    line = [*commits]
+    # The working tree comes before the first one.
+    newer, older, shows = -1, len(line), False
+    while older - newer > 1 and time.monotonic() < deadline:
+        place = min(2 * newer + 2, (newer + older) // 2)
+        run = engine.run([Test.of(test)], history.changes_to(line[place]))[0]
+        if (state := shows_bug(run, test)) is False:
+            newer = place
+        else:
+            older, shows = place, state is True
+    if not shows or older - newer > 1:
+        return None
+    if newer < 0:
+        return Fix(code="fixed-here", text="fixed by what is not committed yet")
+    text = f"fixed by {line[newer][:10]} ({commits[line[newer]]})"
+    return Fix(code="fixed-by", text=text, commit=line[newer][:10])
+
+
+def shows_bug(run: TestRun, test: CandidateTest) -> bool | None:
+    """Return whether a run of the test shows the bug; None where it says nothing.
+
+    A failure is the bug when it raises what the report shows, or where the test is about a value
+    when its assertion fails. A test that is broken there, because what it uses is not written yet,
+    says nothing.
+    """
+    if run.verdict is Verdict.PASS:
+        return False
+    if run.verdict is not Verdict.FAIL or run.raised is None:
+        return None
+    wanted = {test.expects.name} if test.expects else ASSERTIONS
+    return True if run.raised.name in wanted else None
+
+
+# -- the gate of a change -------------------------------------------------------------------------
+
+
+class GateProof(StrEnum):
+    """What an added or changed test shows."""
+
+    #: Fails on the base, passes on the head: it shows what the change is for.
+    PROVEN = "proven"
+    #: Passes on both, at times at least: it would have passed without the change.
+    PASSES_BEFORE = "passes-before"
+    #: Cannot be run on the base: it uses what the change brings.
+    UNTESTABLE = "untestable"
+    FAILS_AFTER = "fails-after"
+
+
+def split_range(text: str) -> tuple[str, str]:
+    """Return both ends of BASE..HEAD; HEAD is the commit that is checked out when left out.
+
+    Three dots mean the same: what is looked at is always HEAD against where it left BASE.
+
+    Raises:
+        UsageProblem: there is no base.
+
+    >>> split_range("main..fix"), split_range("main..")
+    (('main', 'fix'), ('main', 'HEAD'))
+    """
+    base, dots, head = text.replace("...", "..", 1).partition("..")
+    if not dots or not base or head.startswith("."):
+        raise UsageProblem(f"gate: expected BASE..HEAD, got {text!r}")
+    return base, head or "HEAD"
+
+
+def changed_tests(history: History, base: str, head: str) -> Iterator[Test]:
+    """Yield the test functions that `head` adds or changes, by file and in their order."""
+    collected = read_config(history.root).collected
+    old = {change.path: change.content for change in history.changes_to(base, head)}
+    for path, content in ((c.path, c.content) for c in history.changes_to(head, base)):
+        if content is not None and collected.has_file(path):
+            for node in altered_tests(old.get(path), content, collected):
+                yield Test(id=f"{path}::{node}", path=path, source=decode(content), node=node)
+
+
+def both_trees(history: History, base: str, head: str) -> list[tuple[FileChange, ...]]:
+    """Return what makes the working tree that of the change, and that with all but tests undone."""
+    with_it = history.changes_to(head)
+    back = [c for c in history.changes_to(base, head) if not is_test_path(c.path)]
+    return [with_it, tuple({change.path: change for change in (*with_it, *back)}.values())]
+
+
+def gate(
+    test: Test, trees: Sequence[tuple[FileChange, ...]], engine: Runner
+) -> tuple[GateProof, TestRun]:
+    """Run a test on both trees, twice where it proves something; return the run that shows it.
+
+    Raises:
+        SubjectProblem: the interpreter cannot be started at all.
+    """
+    for seed in (0, 1):
+        after, before = (engine.run([test], tree, hash_seed=seed)[0] for tree in trees)
+        proof = prove(before.verdict, after.verdict)
+        if proof is not GateProof.PROVEN:
+            break
+    return proof, after if proof is GateProof.FAILS_AFTER else before
+
+
+def prove(before: Verdict, after: Verdict) -> GateProof:
+    """Return what the results of a test on both trees show."""
+    if after not in _FINE:
+        return GateProof.FAILS_AFTER
+    if before is Verdict.FAIL and after is Verdict.PASS:
+        return GateProof.PROVEN
+    return GateProof.PASSES_BEFORE if before in _FINE else GateProof.UNTESTABLE
