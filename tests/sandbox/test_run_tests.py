@@ -117,7 +117,7 @@ def test_lines_that_are_watched_are_told(runner: Runner) -> None:
 def test_other_code_than_the_patched_is_no_result(runner: Runner) -> None:
     source = (
         "import importlib.util, sys\n"
-        "spec = importlib.util.spec_from_loader('pkg.core', None, origin='/usr/lib/core.py')\n"
+        "spec = importlib.util.spec_from_file_location('pkg.core', '/usr/lib/core.py')\n"
         "sys.modules['pkg.core'] = importlib.util.module_from_spec(spec)\ndef test_a(): pass\n"
     )
     patch = FileChange(path="pkg/core.py", content=b"x = 1\n")
