@@ -16,7 +16,8 @@ from pytest_brt.sandbox.process import ProcessResult
 from pytest_brt.sandbox.view import View
 from pytest_brt.types import Cause, CauseCode, TestRun, Verdict
 
-_MOST_OUTPUT, _MOST_TEXT = 4000, 240
+#: Characters of a reason.
+_MOST_TEXT = 240
 #: Status with which pytest ends a fork after its test: interrupted.
 _OF_FORKS = 2
 #: Limits that a machine has, or its user, by the names of errors: other runs share them.
@@ -94,7 +95,7 @@ class Reading:
             run = make_run(Verdict.INVALID, CauseCode.OTHER_CODE, text)
         else:
             run = self._outcome(end, path)
-        known = end or Event(event="end", output=result.output[-_MOST_OUTPUT:])
+        known = end or Event(event="end", output=result.output)
         return replace(
             run,
             node=node,
@@ -124,7 +125,7 @@ class Reading:
             words = f"{conftest[1]}, line {conftest[2]}, cannot be imported" if conftest else ""
             text = f"{words or 'cannot be run'}: {_last_line(printed)}"
             run = make_run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, text)
-        return replace(run, output=printed[-_MOST_OUTPUT:])
+        return replace(run, output=printed)
 
     def _ended_early(
         self, when: str, events: Sequence[Event], joined: Event | None = None

@@ -81,8 +81,8 @@ class Runner:
             reverse: the last test is run first.
             test_seconds: wall-clock seconds of one test, where that is to be less than usual.
             seconds: the same of all tests.
-            watch: files of which each test is to tell the lines that it executes; where Python is
-                older than 3.12, tests that execute much of them take several times as long.
+            watch: files of which each test is to tell the lines that it executes; tests that
+                execute much of them take several times as long.
         """
         each, limits = min(self.limits.seconds, test_seconds), self.limits
         tree = _Tree(
@@ -139,10 +139,14 @@ class Runner:
             own_root = sandbox.has_own_root
             # Elsewhere each copy has another path, and bytecode names it.
             compiles = name == "plugin" and own_root and not (changes or self.bytecode.exists())
-            env = {"PYTHONHASHSEED": str(seed)}
-            if not compiles:
-                env["PYTHONDONTWRITEBYTECODE"] = "1"
-            view = make_view(self.subject, copy, sandbox.shown, own_root=own_root, **env)
+            view = make_view(
+                self.subject,
+                copy,
+                sandbox.shown,
+                own_root=own_root,
+                PYTHONHASHSEED=str(seed),
+                PYTHONDONTWRITEBYTECODE="" if compiles else "1",
+            )
             result = run_process(
                 sandbox,
                 [self.subject.python, f"{view.tools}/start.py", name],
@@ -192,7 +196,7 @@ class _Tree:
             if not (runs and left) or time.monotonic() >= last:
                 break
         paths = {test.path for test in tests}
-        if reading.has_died and not done and len(paths) > 1:
+        if reading.has_died and not done and len(paths) > 1 and time.monotonic() < last:
             files = [[test for test in tests if test.path == path] for path in paths]
             alone = [self._run_group(file, last) for file in files]
             return {test: runs for group in alone for test, runs in group.items()}
@@ -205,14 +209,11 @@ class _Tree:
         roots = runner.subject.source_roots
         paths = [change.path for change in self.changes if not is_test_path(change.path)]
         changed = [(path, name) for path in paths for name in module_names(path, roots)]
-        files: dict[str, list[str]] = {}
-        for test in tests:
-            files.setdefault(test.path, []).extend(test.names)
         order = {
             **self.order,
             "options": runner.subject.pytest_args,
             "has_settings": bool(runner.subject.ini),
-            "tests": files,
+            "tests": [f"{test.path}::{name}" for test in tests for name in test.names],
             "done": done,
             "isolated": [test.path for test in tests if test.source is not None],
             "changed": changed,

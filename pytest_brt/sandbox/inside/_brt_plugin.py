@@ -22,8 +22,8 @@ class Plugin:
     def __init__(self, order, send):
         self.order = order
         self.send = send
-        #: Node ids below each file that are wanted, "" for all of them.
-        self.nodes = dict(order["tests"])
+        #: Node ids that are wanted; one that ends after its file stands for all of it.
+        self.wanted = frozenset(order["tests"])
         self.done = frozenset(order["done"])
         self.changed = [(os.path.realpath(path), name) for path, name in order["changed"]]
         self.monitor = observe.LineMonitor(order["watch"])
@@ -74,9 +74,9 @@ class Plugin:
 
     def is_wanted(self, item):
         """Return whether an item is to be run: by whole names, as --deselect takes beginnings."""
-        path, _, node = item.nodeid.partition("::")
-        named = {"", node, node.partition("[")[0]}.intersection(self.nodes.get(path, ()))
-        return named and item.nodeid not in self.done
+        node = item.nodeid
+        names = {node, node.partition("[")[0], node.partition("::")[0] + "::"}
+        return not names.isdisjoint(self.wanted) and node not in self.done
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
@@ -166,7 +166,8 @@ def main(order, send):
     """Run pytest with the project's own options, but for its selection; forks end here, too."""
     pid = os.getpid()
     plugin = Plugin(order, send)
-    arguments = [*plugin.nodes, "--rootdir", order["folder"], "--confcutdir", order["folder"]]
+    arguments = [*dict.fromkeys(node.partition("::")[0] for node in order["tests"])]
+    arguments += ["--rootdir", order["folder"], "--confcutdir", order["folder"]]
     arguments += ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q"]
     arguments += ["--tb=short", "--continue-on-collection-errors", *order["options"]]
     if not order["has_settings"]:
