@@ -34,7 +34,7 @@ def no_traceback(observed: ObservedReport) -> Iterator[Draft]:
     """A command line must not end in the exception of the project that the report shows."""
     engine = observed.imports.engine
     for line, command in islice(_command_lines(observed), _MOST):
-        tried = Script(statements=(*_IMPORTS, _TRIED.format(command)), statement_share=2 / 3)
+        tried = Script(statements=(*_IMPORTS, _TRIED.format(command)))
         values = [one.value.text for one in run_statements(engine, tried).observed if one.value]
         raised = final_exception(values[-1]) if values else None
         if raised is None:

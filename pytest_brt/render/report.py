@@ -34,7 +34,6 @@ from pytest_brt.types import (
     RunRecord,
     Standing,
     Telling,
-    TestRun,
     Verdict,
 )
 from pytest_brt.types.note import value
@@ -397,14 +396,8 @@ def _test(judged: JudgedTest, issue: str) -> TestEntry:
         sentence=test.oracle.sentence,
         file=test.path,
         sure=how_sure(judged),
-        reason=_failure(judgement.runs[0]) if fails else judgement.reason,
+        reason=run_words(judgement.runs[0]) if fails else judgement.reason,
     )
-
-
-def _failure(run: TestRun) -> str:
-    """Return how a test fails, with the variables of the last place in the project."""
-    values = [f"{name} = {shown}" for name, shown in run.raised.values] if run.raised else []
-    return ", where ".join(filter(None, (run_words(run), ", ".join(values))))
 
 
 # -- patches ----------------------------------------------------------------------------------

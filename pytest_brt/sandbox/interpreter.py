@@ -18,7 +18,7 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreter:
-    """What `inside/interpreter.py` reports."""
+    """What `inside/start.py` reports of it."""
 
     version: tuple[int, int]
     #: Why pytest cannot be imported.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,8 +21,6 @@ from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 
 #: Processes for what is left of some tests, one after the other.
 _MOST_PROCESSES = 200
-#: Processes and threads of one test.
-_MOST_TASKS = 256
 #: What may come of a lack of what all runs share.
 _SHORT = (CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW, CauseCode.SHORT, CauseCode.DISK_FULL)
 #: The verdict of several items that count as one: the first of these that occurs.
@@ -83,21 +80,25 @@ class Runner:
             reverse: the last test is run first.
             test_seconds: wall-clock seconds of one test, where that is to be less than usual.
             seconds: the same of all tests.
-            watch: files of which each test is to tell the lines that it executes; where Python is
-                older than 3.12, tests that execute much of them take several times as long.
+            watch: files of which each test is to tell the lines that it executes; tests that
+                execute much of them take several times as long.
         """
+        each, limits = min(self.limits.seconds, test_seconds), self.limits
         tree = _Tree(
             runner=self,
             changes=tuple(changes),
             order={"reverse": reverse, "watch": watch},
             hash_seed=hash_seed,
-            each=min(self.limits.seconds, test_seconds),
-            total=min(self.limits.row_seconds, seconds),
+            deadlines=Deadlines(
+                start=max(limits.start_seconds, each),
+                each=each,
+                total=min(limits.row_seconds, seconds),
+            ),
         )
         with self.turns:
             runs = tree.run(tests)
         short = [test for test in tests if any(run.cause.code in _SHORT for run in runs[test.id])]
-        if short and (self._jobs > 1 or os.getloadavg()[0] > (os.cpu_count() or 1)):
+        if short and self._jobs > 1:
             with self._turn_alone():
                 runs |= tree.run(short)
         return tuple(run for test in tests for run in runs[test.id])
@@ -137,21 +138,20 @@ class Runner:
             own_root = sandbox.has_own_root
             # Elsewhere each copy has another path, and bytecode names it.
             compiles = name == "plugin" and own_root and not (changes or self.bytecode.exists())
-            env = {"PYTHONHASHSEED": str(seed)}
-            if not compiles:
-                env["PYTHONDONTWRITEBYTECODE"] = "1"
-            view = make_view(self.subject, copy, sandbox.shown, own_root=own_root, **env)
+            view = make_view(
+                self.subject,
+                copy,
+                sandbox.shown,
+                own_root=own_root,
+                PYTHONHASHSEED=str(seed),
+                PYTHONDONTWRITEBYTECODE="" if compiles else "1",
+            )
             result = run_process(
                 sandbox,
                 [self.subject.python, f"{view.tools}/start.py", name],
                 view,
                 deadlines,
-                order={
-                    **order,
-                    "folder": view.tree,
-                    "packages": self.subject.packages,
-                    "processes": _most_tasks(sandbox),
-                },
+                order={**order, "folder": view.tree, "packages": self.subject.packages},
                 memory_mb=self.limits.memory_mb,
             )
             if compiles:
@@ -167,13 +167,11 @@ class _Tree:
     changes: tuple[FileChange, ...]
     order: Mapping[str, object]
     hash_seed: int
-    #: Wall-clock seconds of one test, and of all.
-    each: float
-    total: float
+    deadlines: Deadlines
 
     def run(self, tests: Sequence[Test]) -> _Runs:
         """Run tests; where there is no room for a copy, that is what is known of each."""
-        last = time.monotonic() + self.total
+        last = time.monotonic() + self.deadlines.total
         runs: _Runs = {}
         try:
             for group in place_tests(tests):
@@ -186,69 +184,55 @@ class _Tree:
     def _run_group(self, tests: Sequence[Test], last: float) -> _Runs:
         """Run tests that lie in one copy, in a new process after each that died.
 
-        A file that ends the process, or a conftest that cannot be imported, ends all of them: then
-        it is halved until it is known which.
+        Where none was run as it died, which one file may be to blame for, each file has its own.
         """
         done: dict[str, TestRun] = {}
         for _ in range(_MOST_PROCESSES):
-            reading = self._run_process(tests, done, last)
+            reading = self._run_process(tests, [*done], last)
             runs = reading.runs()
             done |= runs
             left = [node for node in reading.collected or () if node not in done]
             if not (runs and left) or time.monotonic() >= last:
                 break
-        paths = [*dict.fromkeys(test.path for test in tests)]
-        if not done and reading.collected is None and time.monotonic() < last and len(paths) > 1:
-            first = paths[: len(paths) // 2]
-            half = self._run_group([test for test in tests if test.path in first], last)
-            rest = [test for test in tests if test.path not in first]
-            return half | self._run_group(rest, last)
-        return {test.id: _runs_of(test, done, left, reading) for test in tests}
+        paths = {test.path for test in tests}
+        if reading.has_died and not done and len(paths) > 1 and time.monotonic() < last:
+            files = [[test for test in tests if test.path == path] for path in paths]
+            alone = [self._run_group(file, last) for file in files]
+            return {test: runs for group in alone for test, runs in group.items()}
+        late = {node: replace(tree_too_slow(), node=node.partition("::")[2]) for node in left}
+        return {test.id: _runs_of(test, done | late, reading) for test in tests}
 
-    def _run_process(
-        self, tests: Sequence[Test], done: Mapping[str, TestRun], last: float
-    ) -> Reading:
+    def _run_process(self, tests: Sequence[Test], done: Sequence[str], last: float) -> Reading:
         """Run what is not done yet by one pytest, on a copy of its own."""
         runner = self.runner
         roots = runner.subject.source_roots
         paths = [change.path for change in self.changes if not is_test_path(change.path)]
-        changed = [(path, names) for path in paths if (names := module_names(path, roots))]
-        brought = [test.path for test in tests if test.source is not None]
-        files: dict[str, list[str]] = {}
-        for test in tests:
-            files.setdefault(test.path, []).extend(test.names)
+        changed = [(path, name) for path in paths for name in module_names(path, roots)]
         order = {
             **self.order,
             "options": runner.subject.pytest_args,
             "has_settings": bool(runner.subject.ini),
-            "tests": [*files.items()],
-            "done": [*done],
-            "isolated": brought,
+            "tests": [f"{test.path}::{name}" for test in tests for name in test.names],
+            "done": done,
+            "isolated": [test.path for test in tests if test.source is not None],
             "changed": changed,
         }
         result, view = runner.run_script(
             "plugin",
-            Deadlines(
-                start=max(runner.limits.start_seconds, self.each),
-                each=self.each,
-                total=max(1.0, last - time.monotonic()),
-            ),
+            replace(self.deadlines, total=max(1.0, last - time.monotonic())),
             order,
             (*self.changes, *(file for test in tests for file in test.files)),
             seed=self.hash_seed,
         )
-        return Reading(result=result, view=view, seconds=self.each, is_patched=bool(changed))
+        return Reading(result=result, view=view, seconds=self.deadlines.each)
 
 
-def _runs_of(
-    test: Test, done: Mapping[str, TestRun], left: Sequence[str], reading: Reading
-) -> list[TestRun]:
-    """Return what a test did; what was collected and not begun was too late."""
-    late = {node: replace(tree_too_slow(), node=node.partition("::")[2]) for node in left}
-    known = {**done, **late}.items()
-    runs = [run for node, run in known if test.has(node)] or [reading.without_items(test.path)]
-    runs = [replace(most_severe(runs), node=test.node)] if test.node else runs
-    return [replace(run, test=test.id) for run in runs]
+def _runs_of(test: Test, runs: Mapping[str, TestRun], reading: Reading) -> list[TestRun]:
+    """Return what a test did; `reading` tells why it has no item."""
+    own = [run for node, run in runs.items() if test.has(node)]
+    own = own or [reading.without_items(test.path)]
+    own = [replace(most_severe(own), node=test.node)] if test.node else own
+    return [replace(run, test=test.id) for run in own]
 
 
 def most_severe(runs: Sequence[TestRun]) -> TestRun:
@@ -266,15 +250,3 @@ def most_severe(runs: Sequence[TestRun]) -> TestRun:
         cpu=sum(run.cpu for run in runs),
         ran=tuple((path, f"{executed:x}") for path, executed in lines.items()),
     )
-
-
-def _most_tasks(sandbox: Sandbox) -> int:
-    """Return how many processes and threads a test may have.
-
-    Where its user has no namespace of its own, the kernel counts those of that user everywhere
-    (setrlimit(2)), so all that there are come on top.
-    """
-    if sandbox.has_own_root and sandbox.user is None:
-        return _MOST_TASKS
-    running = Path("/proc/loadavg").read_text("ascii").split()[3]
-    return _MOST_TASKS + int(running.partition("/")[2])

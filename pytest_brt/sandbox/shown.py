@@ -91,7 +91,6 @@ class View:
             message=self.name(info.message),
             bases=info.bases,
             frames=tuple(frames),
-            values=info.values,
         )
 
 

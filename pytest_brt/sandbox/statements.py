@@ -13,8 +13,9 @@ from pytest_brt.types import FileChange
 
 #: Seconds for starting Python and importing the project, at least.
 _START = 60.0
-#: Wall-clock seconds that a statement gets in any case: it may be a large import.
-_EACH = 5.0
+#: Wall-clock seconds that a statement gets in any case, as it may be a large import; and its share
+#: of `Limits.seconds`, which all of them together get.
+_EACH, _SHARE = 5.0, 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +26,6 @@ class Script:
     statements: tuple[str, ...]
     #: Changes of the project's tree, as a patch makes them.
     changes: tuple[FileChange, ...] = ()
-    #: Share of `Limits.seconds` that one statement gets, but a few seconds in any case; all of them
-    #: together get the whole.
-    statement_share: float = 1 / 3
     #: Number of the statement from which on it is noted which functions are called.
     calls_from: int | None = None
 
@@ -43,8 +41,6 @@ class ScriptResult:
     observed: tuple[StatementResult, ...]
     #: "", or one line: "timed out after 20 s", "killed by SIGSEGV", "exit status 3".
     ended: str = ""
-    #: Whether it ended because its time was over.
-    timed_out: bool = False
     #: File and first line (decorators included) of each function of the project that was called
     #: from `Script.calls_from` on; nothing where the process did not come to its end.
     called: frozenset[tuple[str, int]] = frozenset()
@@ -57,7 +53,7 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
         SandboxProblem: no process can be had for them.
     """
     subject = runner.subject
-    each = max(runner.limits.seconds * script.statement_share, _EACH)
+    each = max(runner.limits.seconds * _SHARE, _EACH)
     total = max(runner.limits.seconds, each)
     deadlines = Deadlines(start=_START, each=each, total=_START + total)
     order = {
@@ -84,6 +80,5 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
     return ScriptResult(
         observed=observed,
         ended="" if is_whole else ended,
-        timed_out=result.timed_out and not is_whole,
         called=frozenset((path, line) for path, line in called if path is not None),
     )

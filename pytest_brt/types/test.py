@@ -103,8 +103,6 @@ class Raised:
     #: Qualified names of its base classes, nearest first.
     bases: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
-    #: Variables of the last frame of the project: names and values in a few words.
-    values: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -145,8 +143,8 @@ class TestRun:
 
     @property
     def raised_briefly(self) -> Raised | None:
-        """Its exception without frames and values, which would fill the memory for thousands."""
-        return replace(self.raised, frames=(), values=()) if self.raised else None
+        """Its exception without frames, which would fill the memory for thousands."""
+        return replace(self.raised, frames=()) if self.raised else None
 
     @property
     def mismatch(self) -> bool:

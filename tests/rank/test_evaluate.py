@@ -70,7 +70,7 @@ def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Runner) -> None:
     ]
     assert found.cells[1].raised is not None
     assert found.cells[1].raised.type == "ZeroDivisionError"
-    assert (found.cells[1].raised.frames, found.cells[1].raised.values) == ((), ())
+    assert found.cells[1].raised.frames == ()
     assert found.refused is None
     assert [cell.test for cell in run(engine, diff_of(RIGHT), other, CLAMPS).cells] == ["t0"]
 

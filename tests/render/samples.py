@@ -81,7 +81,6 @@ def bug_test(
         type="AssertionError",
         message="assert 5 == 3",
         frames=(OWN, CORE),
-        values=(("low", "1"), ("high", "3")),
     )
     run = TestRun(
         test=test.id,

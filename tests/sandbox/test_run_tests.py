@@ -103,6 +103,17 @@ def test_a_test_that_ends_its_process_hides_no_other(runner: Runner) -> None:
     }
 
 
+def test_a_file_that_ends_its_process_hides_no_other(runner: Runner) -> None:
+    sources = {"ends": "import os\nos._exit(0)\n", "passes": "def test_a(): pass\n"}
+    tests = [
+        Test(id=name, path=f"tests/test_{name}.py", source=source, node="test_a")
+        for name, source in sources.items()
+    ]
+    found = [(run.verdict, run_words(run)) for run in runner.run(tests)]
+    ended = "exit status 0 while being collected"
+    assert found == [(Verdict.CRASH, ended), (Verdict.PASS, "passed")]
+
+
 def test_lines_that_are_watched_are_told(runner: Runner) -> None:
     source = (
         "from pkg.core import Thing, divide\ndef test_a(): divide(1, 1)\n"
@@ -117,7 +128,7 @@ def test_lines_that_are_watched_are_told(runner: Runner) -> None:
 def test_other_code_than_the_patched_is_no_result(runner: Runner) -> None:
     source = (
         "import importlib.util, sys\n"
-        "spec = importlib.util.spec_from_loader('pkg.core', None, origin='/usr/lib/core.py')\n"
+        "spec = importlib.util.spec_from_file_location('pkg.core', '/usr/lib/core.py')\n"
         "sys.modules['pkg.core'] = importlib.util.module_from_spec(spec)\ndef test_a(): pass\n"
     )
     patch = FileChange(path="pkg/core.py", content=b"x = 1\n")

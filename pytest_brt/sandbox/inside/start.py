@@ -1,56 +1,64 @@
 """Begins each script of this folder: ``python start.py NAME``, its order on stdin. Python 3.8+.
 
-The folder never gets on the import path, so nothing in it can hide a module of the project: its
-files load each other by `load`, under private names.
+"interpreter" is none: it says what the interpreter is that runs it. The folder is on the import
+path only while the script is imported, whose names no module of a project has.
 """
 
-import importlib.util
+import importlib
 import json
 import os
 import resource
 import sys
+from importlib.metadata import distributions
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+#: Processes and threads of one test.
+TASKS = 256
 
 
-def load(name):
-    """Return the sibling module `name`, imported once as ``_brt_<name>``."""
-    full = "_brt_" + name
-    if full not in sys.modules:
-        spec = importlib.util.spec_from_file_location(full, os.path.join(HERE, name + ".py"))
-        sys.modules[full] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[full])
-    return sys.modules[full]
-
-
-class EventWriter:
-    """The writing end of the pipe to the tool: one JSON object a line."""
-
-    def __init__(self, descriptor):
-        self.descriptor = descriptor
-        os.set_inheritable(descriptor, False)
-
-    def send(self, event, **fields):
-        """Write one event, with the process that it happened in."""
-        line = json.dumps(dict(fields, event=event, pid=os.getpid())) + "\n"
-        view = memoryview(line.encode("ascii"))
-        while view:
-            view = view[os.write(self.descriptor, view) :]
+def tell_interpreter(order, send):
+    """Report version, plugins of pytest and import path, and why pytest cannot be imported."""
+    problem = ""
+    try:
+        importlib.import_module("pytest")
+    except Exception as error:
+        problem = "%s: %s" % (type(error).__name__, error)
+    plugins = set()
+    for distribution in distributions():
+        for point in distribution.entry_points:
+            if point.group == "pytest11":
+                plugins.add((point.name, str(distribution.metadata["Name"])))
+    answer = {
+        "version": list(sys.version_info[:2]),
+        "problem": problem,
+        "plugins": sorted(plugins),
+        "paths": sys.path,
+    }
+    send("interpreter", text=json.dumps(answer))
 
 
 def main():
     """Run a script on its order, and leave an empty stdin to the project."""
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
-    sys.modules["_brt_start"] = sys.modules["__main__"]
-    with os.fdopen(os.dup(0), encoding="utf-8") as stream:
-        order = json.load(stream)
+    order = json.loads(sys.stdin.buffer.read())
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    # Only here: outside of the sandbox it counts all processes of the user.
-    resource.setrlimit(resource.RLIMIT_NPROC, [order["processes"]] * 2)
+    # Here, as only here a user may have processes of its own; else those of all others count.
+    with open("/proc/loadavg", encoding="ascii") as file:
+        running = int(file.read().split()[3].split("/")[1])
+    resource.setrlimit(resource.RLIMIT_NPROC, [running + TASKS] * 2)
     os.chdir(order["folder"])
-    events = EventWriter(order["events"])
-    events.send("start")  # by which process: another may speak later
-    load(sys.argv[1]).main(order, events)
+    os.set_inheritable(order["events"], False)
+    events = open(order["events"], "w", 1, "ascii", closefd=False)
+
+    def send(event, **fields):
+        """Write one event, as a line of JSON, with the process that it happened in."""
+        events.write(json.dumps(dict(fields, event=event, pid=os.getpid())) + "\n")
+
+    send("start")  # by which process: another may speak later
+    script = tell_interpreter
+    if sys.argv[1] != "interpreter":
+        script = importlib.import_module("_brt_" + sys.argv[1]).main
+    sys.path[:] = [entry for entry in sys.path if entry != HERE]
+    script(order, send)
 
 
 if __name__ == "__main__":

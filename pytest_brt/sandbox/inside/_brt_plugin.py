@@ -1,0 +1,179 @@
+"""Runs pytest once and reports what happens. Runs in the project: Python 3.8+, pytest 6.2+.
+
+The plugin is handed to pytest as an object: passing it by name would warn about a module
+imported too early, an error under ``filterwarnings = error``.
+"""
+
+import os
+import sys
+import threading
+import warnings
+
+import _brt_observe as observe
+import pytest
+from _pytest import runner
+
+OUTPUT_LIMIT = 4000
+
+
+class Plugin:
+    """Reports to the tool what pytest does, as it happens."""
+
+    def __init__(self, order, send):
+        self.order = order
+        self.send = send
+        #: Node ids that are wanted; one that ends after its file stands for all of it.
+        self.wanted = frozenset(order["tests"])
+        self.done = frozenset(order["done"])
+        self.changed = [(os.path.realpath(path), name) for path, name in order["changed"]]
+        self.monitor = observe.LineMonitor(order["watch"])
+        #: What is reported of the running test, and the times at which it began.
+        self.report = {}
+        self.began = os.times()
+
+    def phase(self, when, report, excinfo):
+        """Return what is told of a part of the run, from the exception and not only the report."""
+        text = getattr(report, "wasxfail", report.longrepr)
+        if isinstance(text, tuple):
+            text = text[-1]
+        return {
+            "when": when,
+            "outcome": report.outcome,
+            "xfail": hasattr(report, "wasxfail"),
+            "text": str(text or "")[-OUTPUT_LIMIT:],
+            "raised": excinfo and self.describe(excinfo.value),
+        }
+
+    def describe(self, error):
+        """Return an exception, or the one in a module that is why pytest cannot collect it."""
+        if type(error).__name__ == "CollectError":
+            error = error.__cause__ or error.__context__ or error
+        return observe.describe(error, self.order["packages"])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_parse(self, pluginmanager, args):
+        """Load plugins as pytest does that finds them by itself.
+
+        By ``-p`` it takes the name for a module's too and rewrites the asserts in all of it: in
+        the whole of Django, for the plugin `django`.
+        """
+        for word, name in zip(args, args[1:]):
+            if word == "-p" and not name.startswith("no:"):
+                pluginmanager.load_setuptools_entrypoints("pytest11", name=name)
+
+    # -- which tests there are -----------------------------------------------------------------
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector):
+        """Report a file that was skipped as a whole, or cannot be collected."""
+        outcome = yield
+        report = outcome.get_result()
+        if report.outcome != "passed":
+            told = self.phase("collect", report, report.call.excinfo)
+            self.send("not_collected", node=collector.nodeid, **told)
+
+    def is_wanted(self, item):
+        """Return whether an item is to be run: by whole names, as --deselect takes beginnings."""
+        node = item.nodeid
+        names = {node, node.partition("[")[0], node.partition("::")[0] + "::"}
+        return not names.isdisjoint(self.wanted) and node not in self.done
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        """Keep what was asked for and not done yet."""
+        items[:] = filter(self.is_wanted, items)
+        if self.order["reverse"]:
+            items.reverse()
+
+    def pytest_collection_finish(self, session):
+        """Report which items are to run."""
+        self.send("collected", nodes=[item.nodeid for item in session.items])
+
+    # -- what each does ------------------------------------------------------------------------
+
+    def is_isolated(self, item):
+        """Return whether an item is in a file of a test that is to leave nothing to another."""
+        return item.nodeid.partition("::")[0] in self.order["isolated"]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        """Run an item that is to leave nothing in a fork, which threads do not survive."""
+        if not self.is_isolated(item) or threading.active_count() > 1:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about threads of libraries, which know of forks
+            child = os.fork()
+        if child:
+            _, status = os.waitpid(child, 0)
+            code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+            self.send("joined", node=item.nodeid, code=code)
+        else:
+            runner.pytest_runtest_protocol(item, None)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what pytest sums up is not the test's
+            item.session.shouldstop = "one test is run here"
+        return True
+
+    def pytest_runtest_logstart(self, nodeid, location):
+        """Report that an item starts: its time counts from here."""
+        self.monitor.take()
+        self.report = {"outcome": "passed", "raised": None}
+        self.began = os.times()
+        self.send("begin", node=nodeid)
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_call(self, item):
+        """See whether the test runs code of the project; importing it alone is no use of it."""
+        if not self.is_isolated(item):
+            yield
+            return
+        calls = observe.Calls(self.order["packages"])
+        yield
+        calls.end()
+        self.report["used"] = calls.seen
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item, call):
+        """Keep the first phase that did not pass, or the last one."""
+        outcome = yield
+        report = outcome.get_result()
+        if self.report["outcome"] == "passed" and not self.report["raised"]:
+            self.report.update(self.phase(call.when, report, call.excinfo))
+        self.report["output"] = "".join(text for _, text in report.sections)[-OUTPUT_LIMIT:]
+
+    def pytest_runtest_logfinish(self, nodeid, location):
+        """Report what an item did in all its phases, and the CPU seconds of all its processes."""
+        spent = [now - before for now, before in zip(os.times(), self.began)]
+        self.report.update(self.origins(), ran=self.monitor.take())
+        self.send("end", node=nodeid, seconds=spent[4], cpu=sum(spent[:4]), **self.report)
+
+    def origins(self):
+        """Return whether a changed module was imported, and where from if not from its file."""
+        modules = [(path, sys.modules.get(name)) for path, name in self.changed]
+        files = [(path, getattr(module, "__file__", None)) for path, module in modules]
+        known = [(path, os.path.realpath(file)) for path, file in files if file]
+        other = [file for path, file in known if file != path]
+        return {"reached": bool(known) if files else None, "other_code": "".join(other[:1])}
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        """Report that the run was broken off: ``pytest.exit``, or pytest or a plugin broke."""
+        raised = self.describe(excinfo.value)
+        self.send("broken_off", when="run", outcome="failed", raised=raised)
+
+    pytest_internalerror = pytest_keyboard_interrupt
+
+
+def main(order, send):
+    """Run pytest with the project's own options, but for its selection; forks end here, too."""
+    pid = os.getpid()
+    plugin = Plugin(order, send)
+    arguments = [*dict.fromkeys(node.partition("::")[0] for node in order["tests"])]
+    arguments += ["--rootdir", order["folder"], "--confcutdir", order["folder"]]
+    arguments += ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q"]
+    arguments += ["--tb=short", "--continue-on-collection-errors", *order["options"]]
+    if not order["has_settings"]:
+        arguments += ["-c", os.devnull]
+    sys.argv[:] = ["pytest", *arguments]
+    code = int(pytest.main(arguments, plugins=[plugin]))
+    if os.getpid() == pid:
+        send("finish", code=code)
+    sys.exit(code)
