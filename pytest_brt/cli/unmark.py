@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from pytest_brt.cli.project import add_project_options, open_engine
-from pytest_brt.edit.xfail import marked_tests, unmark
+from pytest_brt.edit.add_tests import marked_tests, unmark
 from pytest_brt.errors import UsageProblem
 from pytest_brt.render.words import run_words
 from pytest_brt.sandbox.placing import Test

@@ -16,7 +16,7 @@ from pathlib import Path
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.layout import source_roots, suite_folder
 from pytest_brt.project.layout import find_layout, scan_tree
-from pytest_brt.project.pytest_config import PytestConfig, read_config
+from pytest_brt.project.pytest_config import DJANGO, PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import is_below
@@ -30,9 +30,6 @@ UNWANTED = frozenset(
         "reportlog", "json_report", "profiling", "testmon", "pytest_parallel", "flakefinder",
     }
 )  # fmt: skip
-
-#: The environment variable that names Django's settings.
-DJANGO = "DJANGO_SETTINGS_MODULE"
 
 
 #: Files by which a folder declares itself a project.
@@ -114,7 +111,7 @@ def find_subject(
         source_roots=source_roots(root, named, layout),
         packages=(*layout.packages(), *sorted(spaces)),
         test_root=suite_folder(root, ini.testpaths, ini.collected, layout.files),
-        pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
+        pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.section, *extra)),
         ini=ini.file,
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
     )

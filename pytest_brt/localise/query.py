@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 
-from pytest_brt.project.words import split_identifier, stem, terms_of
+from pytest_brt.project.terms import terms_of
 from pytest_brt.report.tracebacks import read_tracebacks
-from pytest_brt.types import Block, BlockKind, Frame, Issue
+from pytest_brt.types import BlockKind, Issue
 
 
 class Source(Enum):
@@ -23,7 +23,7 @@ class Source(Enum):
     #: Between backticks in a sentence, or spelled as no English word is.
     NAMED = 1.5
     CODE = 1.0
-    #: What an exception, a warning or a tool says.
+    #: What an exception says.
     MESSAGE = 0.9
     PROSE = 0.7
     OUTPUT = 0.4
@@ -37,14 +37,10 @@ _OF_BLOCK = {
     BlockKind.FILE: Source.CODE,
 }
 _NOISE = re.compile(r"https?://\S+|^\s*File \"[^\n]*$|(?<!\S)\S*site-packages\S*", re.M)
-_INLINE = re.compile(r"`+([^`\n]+)`+")
-#: What no English word looks like: an underscore or a capital inside, a call, a code like E501.
-_CODE_LIKE = re.compile(
-    r"\b(?:\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|_\w+|[A-Z]+\d+)\b|\b\w+(?=\()"
-)
-_SAID = re.compile(
-    r"^[^\S\n]*(?:[\w.]*(?:Error|Exception|Warning)|[\w./\\-]+\.\w+:\d+(?::\d+)?):[^\S\n]*(\S.+)$",
-    re.M,
+#: Between backticks, or what no English word looks like: an underscore or a capital inside, a call,
+#: a code like E501.
+_NAMED = re.compile(
+    r"`[^`\n]+`|\b(?:\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|_\w+|[A-Z]+\d+)\b|\b\w+(?=\()"
 )
 #: What stands in the sentences of any report, and in the comments of any code.
 _STOP = terms_of(
@@ -80,23 +76,11 @@ def query_of(issue: Issue) -> Mapping[str, float]:
 
 def _texts(issue: Issue) -> Iterator[tuple[Source, str]]:
     yield Source.TITLE, issue.title
-    for block in issue.blocks or (Block(kind=BlockKind.PROSE, text=issue.text, line=1),):
+    yield Source.MESSAGE, " ".join(raised.message for raised in read_tracebacks(issue.text))
+    for block in issue.blocks:
         text = _NOISE.sub(" ", block.text)
         source = _OF_BLOCK.get(block.kind, Source.OUTPUT)
         if block.kind is not BlockKind.TRACEBACK:  # its frames are places, and no words
             yield source, text
-        yield Source.MESSAGE, " ".join(_SAID.findall(text))
         if source is Source.PROSE:
-            yield Source.NAMED, " ".join([*_INLINE.findall(text), *_CODE_LIKE.findall(text)])
-
-
-def weight_of(name: str, query: Mapping[str, float]) -> float:
-    """Return what a name weighs in a report: as a whole, or its word that weighs least."""
-    words = [stem(word) for word in split_identifier(name) if len(word) > 1]
-    parts = min((query.get(word, 0.0) for word in words), default=0.0)
-    return max(parts, query.get(stem(name.lower().strip("_")), 0.0))
-
-
-def frames_of(text: str) -> Iterator[tuple[Frame, ...]]:
-    """Yield the frames of each traceback in a report."""
-    return (raised.frames for raised in read_tracebacks(text))
+            yield Source.NAMED, " ".join(_NAMED.findall(text))

@@ -12,28 +12,27 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.localise.query import frames_of, query_of, weight_of
-from pytest_brt.project.chunks import Chunk
-from pytest_brt.project.index import Index, Relevance
-from pytest_brt.project.layout import is_test_path
-from pytest_brt.project.words import IDENTIFIER, terms_of
+from pytest_brt.localise.query import query_of
+from pytest_brt.project.index import Index, Shares, most_telling, worth_of_files
+from pytest_brt.project.layout import is_product, is_test_path
+from pytest_brt.project.terms import IDENTIFIER, Chunk, split_identifier, stem, terms_of
+from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.types import Frame, Issue, Note, Place, Raised
 
 #: What the words of the file are worth beside those of the chunk, the best of each.
 _OF_FILE = 0.5
 #: What scores less than this share of the best is not worth a look.
 _MIN_SHARE = 0.25
-#: Lines of a place that a user names.
-_SPAN = re.compile(r":(\d+)(?:-(\d+))?$")
-#: Places of one class, and of one file, that stand before those of others.
-_MAX_OF_CLASS, _MAX_OF_FILE = 4, 12
+#: A place that a user names.
+_GIVEN = re.compile(r"\A(?:\./)?(.*?)(?::(\d+)(?:-(\d+))?)?\Z", re.DOTALL)
+#: Places of one class that stand before those of others, and words of the report that are told.
+_MAX_OF_CLASS, _TOLD = 4, 4
 #: What it is worth that the report names the file, and, for each weight of a word in the report,
 #: that it speaks of the module around the place.
 _NAMED_FILE, _MODULE = 0.3, 0.1
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
 #: more there are, the less it says of each.
 _RAN, _MAX_TELLING = 0.5, 40
-
 #: What it is worth that a traceback ends here, which is enough for a place among the suspects, and
 #: how much less each frame says than the one below it.
 _TRACEBACK, _FRAME_DECAY = 2.0, 0.75
@@ -60,60 +59,81 @@ def find_suspects(
     which it ended. Only `paths` are looked at, where any are named.
     """
     query = query_of(issue)
-    found = index.relevance(query)
-    evidence: defaultdict[Chunk, list[tuple[float, Note]]] = defaultdict(list)
+    shares = index.shares(query)
+    clues: defaultdict[Chunk, list[tuple[float, Note]]] = defaultdict(list)
     for chunk, score, clue in (
-        *_words_around(issue, query, index, found),
+        *_modules_spoken_of(query, index, shares),
+        *_files_named(issue.text, index, shares),
         *_on_tracebacks(issue.text, raised, index),
         *_run(index, ran),
     ):
-        evidence[chunk].append((score, clue))
-    chunks = {one for one in (*found.chunks, *evidence) if not paths or one.path in paths}
-    best = max(found.chunks.values(), default=1.0)
-    best_file = max(found.files.values(), default=1.0)
-    scores = {
-        chunk: found.chunks.get(chunk, 0.0) / best
-        + _OF_FILE * found.files.get(chunk.path, 0.0) / best_file
-        + sum(score for score, _ in evidence[chunk])
-        for chunk in chunks
-    }
-    top = max(scores.values(), default=0.0) or 1.0
+        clues[chunk].append((score, clue))
+    scores = _scores_by_words({*shares, *clues}, shares)
+    for chunk, found in clues.items():
+        scores[chunk] += sum(score for score, _ in found)
+    scores = {one: score for one, score in scores.items() if not paths or one.path in paths}
+    top = max(scores.values(), default=1.0)
     likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
     order = sorted(likely, key=lambda one: (-scores[one], one.path, one.line))
     words = reversed(IDENTIFIER.findall(issue.text))
     spelled = {term: word for word in words for term in terms_of(word)}
     places = []
     for chunk in _varied(order)[:limit]:
-        clues = [clue for _, clue in sorted(evidence[chunk], key=lambda one: -one[0])]
-        if shared := dict.fromkeys(spelled.get(term, term) for term in found.reasons(chunk)):
-            text = f"shares {', '.join(shared)} with the report"
-            clues.append(Note(code="shared-words", text=text))
+        notes = [clue for _, clue in sorted(clues[chunk], key=lambda one: -one[0])]
+        shared = most_telling(shares.get(chunk, {}))[:_TOLD]
+        if shared:
+            told = ", ".join(dict.fromkeys(spelled.get(term, term) for term in shared))
+            notes.append(Note(code="shared-words", text=f"shares {told} with the report"))
         score = round(scores[chunk] / top, 4)
-        places.append(Place(**chunk._asdict(), score=score, clues=tuple(clues)))
+        places.append(Place(**chunk._asdict(), score=score, clues=tuple(notes)))
     return tuple(places)
 
 
-def _words_around(
-    issue: Issue, query: Mapping[str, float], index: Index, found: Relevance
+def _scores_by_words(chunks: Collection[Chunk], shares: Shares) -> dict[Chunk, float]:
+    """Return what chunks score by their words and those of their files."""
+    words = {chunk: sum(own.values()) for chunk, own in shares.items()}
+    files = worth_of_files(shares)
+    best, best_file = max(words.values(), default=1.0), max(files.values(), default=1.0)
+    return {
+        one: words.get(one, 0.0) / best + _OF_FILE * files.get(one.path, 0.0) / best_file
+        for one in chunks
+    }
+
+
+def _modules_spoken_of(
+    query: Mapping[str, float], index: Index, chunks: Iterable[Chunk]
 ) -> Iterator[Evidence]:
-    """Yield the chunks whose module or file a report speaks of."""
-    files = _named_files(issue.text, index)
-    for chunk in found.chunks:
+    """Yield the chunks of modules that a report speaks of."""
+    for chunk in chunks:
         package, _, module = index.layout.module_of(chunk.path).rpartition(".")
-        # The project itself is always spoken of.
-        if package and (weight := weight_of(module, query)):
+        words = [stem(word) for word in split_identifier(module) if len(word) > 1]
+        weight = min((query.get(word, 0.0) for word in words), default=0.0)
+        if package and weight:  # the project itself is always spoken of
             text = f"the report speaks of {module}"
             yield chunk, _MODULE * weight, Note(code="spoken-of", text=text)
-        if chunk.path in files:
-            yield chunk, _NAMED_FILE, files[chunk.path]
+
+
+def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[Evidence]:
+    """Yield the chunks of files that the text names by path or as a dotted module."""
+    frames = {frame.path for raised in read_tracebacks(text) for frame in raised.frames}
+    found: dict[str, Note] = {}
+    for name in _NAME.findall(text):
+        path = index.layout.find_path(name) if name.endswith(".py") else index.layout.path_of(name)
+        if path and name not in frames and not path.endswith("__init__.py"):
+            found[path] = Note(code="file-named", text=f"the report names {name}")
+    for chunk in chunks:
+        if chunk.path in found:
+            yield chunk, _NAMED_FILE, found[chunk.path]
 
 
 def _run(index: Index, ran: Collection[Function]) -> Iterator[Evidence]:
     """Yield the chunks that the report's code ran."""
     clue = Note(code="run-by-report", text="the report's code runs it")
-    for chunk in index.chunks().values() if ran else ():
-        if (chunk.path, chunk.function) in ran:
-            yield chunk, _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5), clue
+    for path, function in ran:
+        for one in index.definitions_in(path) if is_product(path) else ():
+            if one.qualname == function:
+                chunk = index.chunk_at(path, one.line)
+                yield chunk, _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5), clue
 
 
 def _on_tracebacks(text: str, raised: Iterable[Raised], index: Index) -> list[Evidence]:
@@ -122,21 +142,18 @@ def _on_tracebacks(text: str, raised: Iterable[Raised], index: Index) -> list[Ev
     Where it shows none of the product, those of the exceptions `raised` by its code here count. The
     deepest frame says most, and a function counts once.
     """
-    shown = _on_frames(frames_of(text), index)
-    return shown or _on_frames((one.frames for one in raised), index)
-
-
-def _on_frames(tracebacks: Iterable[Sequence[Frame]], index: Index) -> list[Evidence]:
-    found: dict[Chunk, Evidence] = {}
-    for frames in tracebacks:
-        placed = [(frame, _chunk_of(frame, index)) for frame in reversed(frames)]
-        own = [(frame, chunk) for frame, chunk in placed if chunk]
-        for depth, (frame, chunk) in enumerate(own):
-            score = _TRACEBACK * _FRAME_DECAY**depth
-            text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
-            if chunk not in found or found[chunk][1] < score:
-                found[chunk] = (chunk, score, Note(code="on-traceback", text=text))
-    return [*found.values()]
+    for tracebacks in (read_tracebacks(text), raised):
+        found: dict[Chunk, Evidence] = {}
+        for frames in (one.frames for one in tracebacks):
+            placed = [(frame, _chunk_of(frame, index)) for frame in reversed(frames)]
+            own = [(frame, chunk) for frame, chunk in placed if chunk]
+            for depth, (frame, chunk) in enumerate(own):
+                text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
+                clue = Note(code="on-traceback", text=text)
+                found.setdefault(chunk, (chunk, _TRACEBACK * _FRAME_DECAY**depth, clue))
+        if found:
+            return [*found.values()]
+    return []
 
 
 def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
@@ -149,25 +166,13 @@ def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
     return index.chunk_at(path, line) if lines or frame.function.startswith("<") else None
 
 
-def _named_files(text: str, index: Index) -> dict[str, Note]:
-    """Return the files that the text names by path or as a dotted module."""
-    frames = {frame.path for frames in frames_of(text) for frame in frames}
-    found: dict[str, Note] = {}
-    for name in _NAME.findall(text):
-        path = index.layout.find_path(name) if name.endswith(".py") else index.layout.path_of(name)
-        if path and name not in frames and not path.endswith("__init__.py"):
-            found[path] = Note(code="file-named", text=f"the report names {name}")
-    return found
-
-
 def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
-    """Return chunks so that those of one class, or of one file, do not keep out all others."""
+    """Return chunks so that those of one class do not keep out all others."""
     counts = Counter[tuple[str, str]]()
     late: dict[Chunk, bool] = {}
     for chunk in chunks:
         around = chunk.path, chunk.function.rpartition(".")[0]
-        most = _MAX_OF_CLASS if around[1] else _MAX_OF_FILE
-        late[chunk] = counts[around] >= most
+        late[chunk] = bool(around[1]) and counts[around] >= _MAX_OF_CLASS
         counts[around] += 1
     return sorted(late, key=late.__getitem__)
 
@@ -185,24 +190,21 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
     """
     places = []
     for spec in specs:
-        match = _SPAN.search(spec)
-        path = (spec[: match.start()] if match else spec).removeprefix("./")
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 1)
+        ((path, first, last),) = _GIVEN.findall(spec)
+        line = int(first or 1)
+        end = int(last or line)
         lines = index.source(path).count("\n") + 1 if path in index.layout.files else 0
-        if not 1 <= first <= last <= lines:
+        if not 1 <= line <= end <= lines:
             what = f"{path!r} has lines 1 to {lines}" if lines else "no such file in the project"
             raise UsageProblem(
                 f"--brt-buggy-file: {what}: {spec!r} (give PATH, PATH:LINE or PATH:FIRST-LAST of a "
                 "Python file, from the root)"
             )
-        around = index.definition_at(path, first) if match else None
+        function = index.chunk_at(path, line).function if first else ""
+        clues = (Note(code="given-by-user", text="given"),)
         places.append(
             Place(
-                path=path,
-                function=around.qualname if around else "",
-                line=first,
-                end_line=last if match else 0,
-                clues=(Note(code="given-by-user", text="given"),),
+                path=path, function=function, line=line, end_line=end if first else 0, clues=clues
             )
         )
     return tuple(places)

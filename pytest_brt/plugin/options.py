@@ -23,7 +23,7 @@ from pytest_brt.plugin.option_list import (
     VARIABLES,
     destination,
 )
-from pytest_brt.project.pytest_config import read_settings
+from pytest_brt.project.pytest_config import read_config
 from pytest_brt.sandbox.limits import memory_for
 from pytest_brt.sandbox.shown import find_outside
 
@@ -49,7 +49,8 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     Raises:
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
-    file, settings = read_settings(config.rootpath)
+    ini = read_config(config.rootpath)
+    file, settings = ini.file, ini.section
     for key in settings:
         if key.startswith("brt_") and key not in map(destination, SETTINGS):
             raise UsageProblem(

@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Generator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -75,11 +74,9 @@ def run_apart(config: pytest.Config) -> None:
     """Run pytest once more in this process, with what the user typed; it is what this one does."""
     _import_nothing_of_the_project(config)
     from pytest_brt.plugin.option_list import apart
-    from pytest_brt.project.pytest_config import find_root
 
-    known, typed = config.known_args_namespace, config.invocation_params
-    root = Path(known.rootdir).resolve() if known.rootdir else find_root(typed.dir)
-    code = pytest.main([*apart(root), *typed.args], plugins=list(typed.plugins or ()))
+    typed = config.invocation_params
+    code = pytest.main([*apart(config.rootpath), *typed.args], plugins=list(typed.plugins or ()))
     config.pluginmanager.register(Ended(int(code)))
 
 

@@ -15,7 +15,6 @@ from importlib import import_module
 from itertools import chain
 
 from pytest_brt.project.index import Index, shortest
-from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.names import Use, undefined_names, uses_in
 from pytest_brt.pysource.parse import is_constant, parse
 
@@ -43,7 +42,7 @@ def import_candidates(
     """
     if _is_module(name, use):
         yield f"import {name}"
-    if use.called and name in offering:
+    if "__call__" in use and name in offering:
         yield f"from {name} import {name}"
     if name in packages:
         yield f"import {name}"
@@ -67,16 +66,14 @@ def standard_candidates(name: str, use: Use = _NO_USE) -> Iterator[str]:
     A class that is called as its module is, is meant where something is done with it that only a
     class can. A name in small letters has to be used as what is found.
 
-    >>> list(standard_candidates("datetime", Use(attributes=frozenset({"now"}))))
+    >>> list(standard_candidates("datetime", Use({"now"})))
     ['from datetime import datetime', 'import datetime']
     >>> list(standard_candidates("Path")), list(standard_candidates("name"))
     (['from pathlib import Path'], [])
     """
-    if _is_module(name, use):
-        yield f"import {name}"
-    is_telling = use.called or use.attributes or not name.islower()
-    having = [module for module in _NAMES_OF if is_telling and _has(module, name, use)]
-    if name in having:
+    having = [module for module in _NAMES_OF if use or not name.islower()]
+    having = [module for module in having if _has(module, name, use)]
+    if name in having and not _is_module(name, use):
         yield f"from {name} import {name}"
     if name in sys.stdlib_module_names:
         yield f"import {name}"
@@ -85,9 +82,7 @@ def standard_candidates(name: str, use: Use = _NO_USE) -> Iterator[str]:
 
 def _is_module(name: str, use: Use) -> bool:
     """Say whether a name is only used as the module of the standard library of that name."""
-    if not use.attributes or use.called or name not in _MODULES:
-        return False
-    return all(hasattr(import_module(name), attribute) for attribute in use.attributes)
+    return bool(use) and name in _MODULES and all(hasattr(import_module(name), a) for a in use)
 
 
 def _has(module: str, name: str, use: Use) -> bool:
@@ -97,31 +92,30 @@ def _has(module: str, name: str, use: Use) -> bool:
     # The one called "main" starts a run of all tests.
     if name not in names or name.startswith("_") or name == "main" or len(name) == 1:
         return False
-    return all(hasattr(getattr(offering, name), attribute) for attribute in use.attributes)
+    return all(hasattr(getattr(offering, name), attribute) for attribute in use)
 
 
 def find_import(name: str, index: Index, *, near: str = "", use: Use = _NO_USE) -> str:
     """Return the import statement that gives `name` its meaning in the tree, "" when none does.
 
-    The test file `near` imports it in the most usual way, and then tests do. This is how LIBRO
-    finds the package of a class that it does not know (paper 001, requirement 21 of its code).
+    The file `near` imports it in the most usual way. This is how LIBRO finds the package of a class
+    that it does not know (paper 001, requirement 21 of its code).
     """
-    is_ours = index.definitions(name, product=True)
+    # What packages only import themselves is not theirs to give.
     offering = [
         package
         for package in index.packages
-        if (is_ours or index.layout.path_of(f"{package}.{name}"))
+        if (index.definitions(name) or index.layout.path_of(f"{package}.{name}"))
         and name in (_names_in(package, index) or ())
     ]
     definition = index.unique_definition(name)
     defining = [index.layout.module_of(definition.path)] if definition else []
-    counts = Counter(
-        (item.path == near, is_test_path(item.path), item.statement)
-        for item in index.imports_of(name)
-    )
-    usual = sorted(counts, key=lambda one: (*one[:2], counts[one]), reverse=True)
+    imports = index.imports_of(name)
+    counts = Counter(one.statement for one in imports)
+    counts.update({one.statement: len(imports) for one in imports if one.path == near})
+    usual = [way for way, _ in counts.most_common()]
     cheap = import_candidates(name, index.packages, offering, use)
-    return next(chain(cheap, project_candidates(name, defining, (one[2] for one in usual))), "")
+    return next(chain(cheap, project_candidates(name, defining, usual)), "")
 
 
 def _names_in(module: str, index: Index, *, is_starred: bool = False) -> set[str] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_brt.localise.host_files import nearest_test_file, rank_hosts, read_hosts
+from pytest_brt.localise.host_files import host_of, nearest_test_file
 from pytest_brt.localise.suspects import find_suspects
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.report.load import read_issue
@@ -76,6 +76,5 @@ def test_what_imports_the_likeliest_module_is_nearer(index: Index) -> None:
 def test_the_file_in_which_a_test_fails_says_where_it_belongs(index: Index) -> None:
     source = "from pkg.entries import Entries\n\n\ndef test_bug():\n    Entries().create_index()\n"
     source += "    grow(1)\n"
-    hosts = read_hosts(index)
-    assert rank_hosts(source, hosts)[0] != "tests/test_tree.py"
-    assert rank_hosts(source, hosts, "pkg/tree.py")[0] == "tests/test_tree.py"
+    assert host_of(source, index) != "tests/test_tree.py"
+    assert host_of(source, index, "pkg/tree.py") == "tests/test_tree.py"
