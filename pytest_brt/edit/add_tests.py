@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
 import libcst
@@ -29,8 +28,7 @@ from pytest_brt.edit.source_text import (
     tests_of,
 )
 from pytest_brt.errors import EditProblem
-from pytest_brt.project.definitions import Import, read_facts, statements_in
-from pytest_brt.project.imports import add_imports
+from pytest_brt.project.definitions import Import, statements_in
 from pytest_brt.project.layout import escapes_root
 from pytest_brt.pysource.parse import Function, first_line
 from pytest_brt.render.words import cut
@@ -60,7 +58,7 @@ def plan_edit(
         placed = place(tests[0].source or "", host, (root / host).read_bytes())
         return _marked(placed, issue) if mark else placed
     path = str(PurePosixPath(tests[0].path).parent / f"test_{slug(issue.title)}.py")
-    placed = _new_file(tests[0], issue, path, mark)
+    placed = _new_file(tests[0], issue, path)
     for test in tests[1:]:
         # Its names may clash with those before it; the report shows it all the same.
         with suppress(EditProblem):
@@ -70,15 +68,13 @@ def plan_edit(
     return replace(placed, edit=_at_free_path(placed.edit, root))
 
 
-def _new_file(test: CandidateTest, issue: Issue, path: str, mark: bool) -> Placement:
+def _new_file(test: CandidateTest, issue: Issue, path: str) -> Placement:
     """Return a test as a file of its own, with a comment above it that says where it is from."""
     about = f"{' '.join(issue.title.split())!r}; written by {test.origin.strategy} of pytest-brt"
     comment = textwrap.fill(
         f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
     )
     source = test.source or ""
-    if mark and all(item.bound != "pytest" for item in read_facts(source).imports):
-        source = add_imports(source, ["import pytest"])
     edit = Edit(path=path, before=None, after=f"{comment}\n\n{source.strip()}\n".encode())
     return Placement(edit=edit, nodes=tests_of(source))
 
@@ -98,13 +94,13 @@ def _marked(placed: Placement, issue: Issue) -> Placement:
 
 def _at_free_path(edit: Edit, root: Path) -> Edit:
     """Return a new file at the first of path, path_2, … that is free or has its content already."""
-    wanted = PurePosixPath(edit.path)
-    others = (wanted.with_stem(f"{wanted.stem}_{number}") for number in count(2))
-    for path in chain([wanted], others):
-        is_there = (root / path).exists()
-        if not is_there or (root / path).read_bytes() == edit.after:
-            break
-    return Edit(path=str(path), before=edit.after if is_there else None, after=edit.after)
+    path, number = PurePosixPath(edit.path), 1
+    stem = path.stem
+    while (root / path).exists() and (root / path).read_bytes() != edit.after:
+        number += 1
+        path = path.with_stem(f"{stem}_{number}")
+    before = edit.after if (root / path).exists() else None
+    return Edit(path=str(path), before=before, after=edit.after)
 
 
 # -- the mark --

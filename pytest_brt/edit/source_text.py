@@ -29,7 +29,7 @@ class SourceText:
     text: str
     #: With a byte order mark where the file has one.
     encoding: str
-    #: The line end that the file uses most.
+    #: The line end of the file.
     newline: str
 
     def tree(self) -> ast.Module:
@@ -71,7 +71,7 @@ def read_source(path: str, data: bytes) -> SourceText:
         text = data.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise EditProblem(f"{path!r} cannot be read as text: {error}") from error
-    newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+    newline = "\r\n" if "\r\n" in text else "\n"
     plain = text.replace("\r\n", "\n")
     return SourceText(path=path, text=plain, encoding=encoding, newline=newline)
 
@@ -118,10 +118,10 @@ def sorted_imports(imports: Iterable[Import], own: Collection[str]) -> str:
         top = line.split()[1].partition(".")[0]
         return top != "__future__", top not in sys.stdlib_module_names, top in own
 
+    statements = {item.statement for item in imports}
     # "import" comes before "from".
-    order = sorted({item.statement for item in imports}, key=lambda line: (line[0] != "i", line))
-    sections = groupby(sorted(order, key=section), section)
-    return "\n\n".join("\n".join(lines) for _, lines in sections)
+    order = sorted(statements, key=lambda line: (section(line), line[0] != "i", line))
+    return "\n\n".join("\n".join(lines) for _, lines in groupby(order, section))
 
 
 def indented(source: str, margin: str = "    ") -> str:

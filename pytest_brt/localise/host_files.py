@@ -9,39 +9,28 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.localise.query import query_of
-from pytest_brt.project.index import Index, open_index, worth_of_files
+from pytest_brt.localise.query import Source, texts_of
+from pytest_brt.project.index import Index, open_index
 from pytest_brt.project.layout import is_support_code
 from pytest_brt.project.terms import split_identifier
 from pytest_brt.types import Issue, Place
 
-#: All tests of a module skipped, whatever the machine, or given values by a mark.
-_OTHERWISE_RUN = re.compile(
-    r"^pytestmark\s*=\s*\[?\s*pytest\.mark\.(?:skip|parametrize)\b"
-    r"|^pytest\.skip\(.*allow_module_level=True",
-    re.MULTILINE,
-)
 #: A name, a number, a short string.
 _TOKEN = re.compile(r"""[^\W\d]\w*|\d[\w.]*|'[^'\n]*'|"[^"\n]*\"""")
 _DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
-_FUNCTION = re.compile(r"^\s*(?:async )?def (\w+)", re.MULTILINE)
 #: What it is worth beside the tokens that the name of the file fits the words of the test.
 _NAME_FITS = 3.0
-#: What it is worth, beside the words of the best file, that the likeliest module is imported.
-_IMPORTS = 0.3
 
 
 @lru_cache(maxsize=1)
-def read_hosts(index: Index) -> Mapping[str, frozenset[str]]:
-    """Return the tokens of each test file whose tests are run as they are written, by its path."""
-    hosts = {}
-    for path in sorted(index.layout.files):
-        if index.collected.has_file(path) and not is_support_code(path):
-            text = index.source(path)
-            has_tests = any(map(index.collected.has_function, _FUNCTION.findall(text)))
-            if has_tests and not _OTHERWISE_RUN.search(text):
-                hosts[path] = frozenset(_TOKEN.findall(text))
-    return hosts
+def _read_hosts(index: Index) -> Mapping[str, frozenset[str]]:
+    """Return the tokens of each test file, by its path."""
+    hosts = [path for path in sorted(index.layout.files) if index.collected.has_file(path)]
+    return {
+        path: frozenset(_TOKEN.findall(index.source(path)))
+        for path in hosts
+        if not is_support_code(path)
+    }
 
 
 def host_of(source: str, index: Index, fails_in: str = "") -> str:
@@ -52,7 +41,7 @@ def host_of(source: str, index: Index, fails_in: str = "") -> str:
     before a larger one, and so does one whose name is in the test's words, or in that of the file
     `fails_in`, in which its exception is raised. What its docstring says is in any file's words.
     """
-    code, hosts = _DOCSTRING.sub("", source), read_hosts(index)
+    code, hosts = _DOCSTRING.sub("", source), _read_hosts(index)
     tokens = frozenset(_TOKEN.findall(code))
     words = {*split_identifier(code)}
     raising = {*split_identifier(PurePosixPath(fails_in).stem)}
@@ -74,11 +63,6 @@ def choose_host(source: str, root: Path, cache: Path | None, fails_in: str = "")
 
 
 def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
-    """Return the path of the test file that a test of `issue` would be added to, or ""."""
-    scores = worth_of_files(index.shares(query_of(issue), tests=True))
-    best = max(scores.values(), default=1.0)
-    for place in suspects[:1]:
-        for importer in index.importers(index.layout.module_of(place.path)):
-            scores[importer] = scores.get(importer, 0.0) + _IMPORTS * best
-    hosts = scores.keys() & read_hosts(index).keys()
-    return min(hosts, key=lambda path: (-scores[path], path), default="")
+    """Return the test file that a test of `issue` would be added to, by the names in it, or ""."""
+    texts = (text for source, text in texts_of(issue) if source.value >= Source.CODE.value)
+    return host_of("\n".join(texts), index, suspects[0].path if suspects else "")

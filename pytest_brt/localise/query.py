@@ -65,7 +65,7 @@ _STOP = terms_of(
 def query_of(issue: Issue) -> Mapping[str, float]:
     """Return the terms of `issue` with their weights; a term weighs what its best place says."""
     found: dict[str, float] = {}
-    for source, text in _texts(issue):
+    for source, text in texts_of(issue):
         # In code they are names, as of a class that is called `Any`.
         usual = frozenset[str]() if source is Source.CODE else _STOP
         for term in terms_of(text) - usual:
@@ -74,7 +74,8 @@ def query_of(issue: Issue) -> Mapping[str, float]:
     return found
 
 
-def _texts(issue: Issue) -> Iterator[tuple[Source, str]]:
+def texts_of(issue: Issue) -> Iterator[tuple[Source, str]]:
+    """Yield the texts of a report, by where they stand."""
     yield Source.TITLE, issue.title
     yield Source.MESSAGE, " ".join(raised.message for raised in read_tracebacks(issue.text))
     for block in issue.blocks:

@@ -27,6 +27,8 @@ _MIN_SHARE = 0.25
 _GIVEN = re.compile(r"\A(?:\./)?(.*?)(?::(\d+)(?:-(\d+))?)?\Z", re.DOTALL)
 #: Places of one class that stand before those of others, and words of the report that are told.
 _MAX_OF_CLASS, _TOLD = 4, 4
+#: Places in all.
+_MAX_PLACES = 30
 #: What it is worth that the report names the file, and, for each weight of a word in the report,
 #: that it speaks of the module around the place.
 _NAMED_FILE, _MODULE = 0.3, 0.1
@@ -51,7 +53,6 @@ def find_suspects(
     ran: Collection[Function] = (),
     raised: Collection[Raised] = (),
     paths: Collection[str] = (),
-    limit: int = 30,
 ) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
@@ -78,7 +79,7 @@ def find_suspects(
     words = reversed(IDENTIFIER.findall(issue.text))
     spelled = {term: word for word in words for term in terms_of(word)}
     places = []
-    for chunk in _varied(order)[:limit]:
+    for chunk in _varied(order)[:_MAX_PLACES]:
         notes = [clue for _, clue in sorted(clues[chunk], key=lambda one: -one[0])]
         shared = most_telling(shares.get(chunk, {}))[:_TOLD]
         if shared:
@@ -115,11 +116,10 @@ def _modules_spoken_of(
 
 def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[Evidence]:
     """Yield the chunks of files that the text names by path or as a dotted module."""
-    frames = {frame.path for raised in read_tracebacks(text) for frame in raised.frames}
     found: dict[str, Note] = {}
     for name in _NAME.findall(text):
         path = index.layout.find_path(name) if name.endswith(".py") else index.layout.path_of(name)
-        if path and name not in frames and not path.endswith("__init__.py"):
+        if path and not path.endswith("__init__.py"):
             found[path] = Note(code="file-named", text=f"the report names {name}")
     for chunk in chunks:
         if chunk.path in found:
@@ -162,8 +162,8 @@ def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
     if path is None or is_test_path(path):
         return None
     lines = [one.line for one in index.definitions_in(path) if one.name == frame.function]
-    line = min(lines, key=lambda line: abs(line - frame.line), default=frame.line)
-    return index.chunk_at(path, line) if lines or frame.function.startswith("<") else None
+    lines.sort(key=lambda line: abs(line - frame.line))
+    return index.chunk_at(path, lines[0]) if lines else None
 
 
 def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:

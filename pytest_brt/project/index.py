@@ -33,7 +33,7 @@ from pytest_brt.project.terms import Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
-_VERSION = 11
+_VERSION = 12
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
 _SCHEMA = """
@@ -146,7 +146,7 @@ class Index:
         imports = tuple(absolute_import(one, self.layout) for one in facts.imports)
         kept = to_json(replace(facts, imports=imports))
         insert("insert into files values (?, ?, ?)", [(path, stamp, kept)])
-        chunks = read_chunks(path, text, facts.definitions)
+        chunks = read_chunks(path, text, facts.definitions) if is_product(path) else ()
         rows = ((*chunk, *terms) for chunk, terms in chunks)
         insert("insert into chunks values (?, ?, ?, ?, ?, ?, ?)", rows)
 
@@ -185,15 +185,6 @@ class Index:
         every = (one for own in self._facts.values() for one in own.imports)
         return tuple(one for one in every if one.bound == bound)
 
-    def importers(self, module: str) -> tuple[str, ...]:
-        """Return the files that import `module` or something from it or from below it."""
-        inner = f"{module}."
-        return tuple(
-            path
-            for path, own in self._facts.items()
-            if any(f"{one.module}.{one.name}.".startswith(inner) for one in own.imports)
-        )
-
     # -- terms --
 
     def chunk_at(self, path: str, line: int) -> Chunk:
@@ -201,19 +192,18 @@ class Index:
         one = self.definition_at(path, line)
         return Chunk(path, one.qualname, one.line, one.end_line) if one else Chunk(path)
 
-    def shares(self, query: Mapping[str, float], *, tests: bool = False) -> Shares:
+    def shares(self, query: Mapping[str, float]) -> Shares:
         """Return what the terms of a query, by their weights, are worth in the product's chunks.
 
-        With `tests` it is in those of all else. Worth is BM25: a rare term says more than a usual
-        one, a name more than a body, a short chunk more than a long one that has the same terms.
-        Each term counts once in a field: how often a variable is used says nothing of what a
-        function is about (https://sqlite.org/fts5.html#the_bm25_function).
+        It is BM25: a rare term says more than a usual one, a name more than a body, a short chunk
+        more than a long one that has the same terms. Each term counts once in a field: how often a
+        variable is used says nothing of what a function is about
+        (https://sqlite.org/fts5.html#the_bm25_function).
         """
         found: defaultdict[Chunk, dict[str, float]] = defaultdict(dict)
         for term, weight in query.items():
             for *place, worth in self._connection.execute(_SEARCH, [f'"{term}"']):
-                if is_product(place[0]) is not tests:
-                    found[Chunk(*place)][term] = weight * worth
+                found[Chunk(*place)][term] = weight * worth
         return found
 
 

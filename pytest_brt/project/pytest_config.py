@@ -120,19 +120,17 @@ class PytestConfig:
     def test_files(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return those of the project's files in which plain pytest looks for tests, sorted.
 
-        >>> config = PytestConfig(testpaths=("tests",), addopts=("--ignore=tests/old",))
+        >>> config = PytestConfig(testpaths=("tests",), norecursedirs=("old",))
         >>> config.test_files(["tests/test_a.py", "pkg/test_b.py", "tests/old/test_c.py"])
         ('tests/test_a.py',)
         """
-        ignored = [word[9:] for word in self.addopts if word.startswith("--ignore=")]
-        files = [
-            path
-            for path in sorted(paths)
-            if self.collected.has_file(path)
-            and not _is_in(path, ignored)
-            and not any(_matches(part, self.norecursedirs) for part in path.split("/")[:-1])
-        ]
-        return tuple([path for path in files if _is_in(path, self.testpaths)] or files)
+        files = filter(self.collected.has_file, sorted(paths))
+        looked_at = [path for path in files if not self._is_left_out(path)]
+        below = [os.path.normpath(f"/{top}").rstrip("/") + "/*" for top in self.testpaths]
+        return tuple([one for one in looked_at if _matches(f"/{one}/", below)] or looked_at)
+
+    def _is_left_out(self, path: str) -> bool:
+        return any(_matches(part, self.norecursedirs) for part in path.split("/")[:-1])
 
     def kept_options(self) -> tuple[str, ...]:
         """Return the options of `addopts` that our runs keep, and what lets pytest start at all.
@@ -178,12 +176,6 @@ class PytestConfig:
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _is_in(path: str, tops: Iterable[str]) -> bool:
-    """Say whether a file is one of `tops`, which are patterns, or lies below a folder of them."""
-    clean = [os.path.normpath(f"/{top}").rstrip("/") for top in tops]
-    return _matches(f"/{path}", [*clean, *(f"{top}/*" for top in clean)])
 
 
 def read_config(root: Path) -> PytestConfig:

@@ -19,7 +19,6 @@ _OWN = {"__file__", "__name__", "__doc__", "__annotations__", "__conditional_ann
 _BUILTINS = frozenset(dir(builtins)) | _OWN
 #: Names that the prompt of Python gives to the last result.
 _RESULTS = frozenset({"_", "__"})
-_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 #: What code asks of a name that it takes for known: attributes, "__call__" where it is called.
 Use = frozenset[str]
 _READS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_NAME"})
@@ -34,9 +33,7 @@ def _flow(source: str) -> tuple[frozenset[str], frozenset[str]]:
         for step in dis.get_instructions(code):
             inner = step.argval
             if isinstance(inner, CodeType):
-                is_function = inner.co_flags & CO_OPTIMIZED
-                is_called = is_function and inner.co_name not in _COMPREHENSIONS
-                follow(inner, set(), later if is_called else reads)
+                follow(inner, set(), later if inner.co_flags & CO_OPTIMIZED else reads)
             elif step.opname in ("STORE_NAME", "STORE_GLOBAL"):
                 (local if step.opname == "STORE_NAME" else bound).add(inner)
             elif step.opname in _READS and inner not in local | bound:

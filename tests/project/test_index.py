@@ -41,8 +41,8 @@ def index(tree: Path) -> Iterator[Index]:
         yield opened
 
 
-def found(text: str, index: Index, *, tests: bool = False) -> list[str]:
-    shares = index.shares(dict.fromkeys(terms_of(text), 1.0), tests=tests)
+def found(text: str, index: Index) -> list[str]:
+    shares = index.shares(dict.fromkeys(terms_of(text), 1.0))
     return [one.function for one in sorted(shares, key=lambda one: -sum(shares[one].values()))]
 
 
@@ -68,17 +68,12 @@ def test_imports(index: Index) -> None:
     (item,) = index.imports_of("_dumps")
     assert item.statement == "from json import dumps as _dumps"
     assert [i.module for i in index.imports_in("pkg/__init__.py")] == ["pkg.core", "pkg.shapes"]
-    assert index.importers("pkg.core") == (
-        "pkg/__init__.py",
-        "pkg/shapes.py",
-        "tests/test_core.py",
-    )
 
 
-def test_what_has_a_word_is_found_and_tests_are_apart(index: Index) -> None:
+def test_what_has_a_word_is_found_in_the_product(index: Index) -> None:
     assert found("circumferences", index) == ["Circle"]
     assert found("area_of", index)[0] == "area_of"
-    assert found("Circle", index, tests=True) == ["test_circle", ""]
+    assert "test_circle" not in found("Circle", index)
     assert found('zzz "', index) == []
 
 
