@@ -15,7 +15,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.query import query_of
 from pytest_brt.project.index import Index, Shares, most_telling, worth_of_files
 from pytest_brt.project.layout import is_product, is_test_path
-from pytest_brt.project.terms import IDENTIFIER, Chunk, split_identifier, stem, terms_of
+from pytest_brt.project.terms import IDENTIFIER, Chunk, terms_of
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.types import Frame, Issue, Note, Place, Raised
 
@@ -61,44 +61,40 @@ def find_suspects(
     """
     query = query_of(issue)
     shares = index.shares(query)
-    clues: defaultdict[Chunk, list[tuple[float, Note]]] = defaultdict(list)
-    for chunk, score, clue in (
-        *_modules_spoken_of(query, index, shares),
-        *_files_named(issue.text, index, shares),
+    clues: defaultdict[Chunk, list[Note]] = defaultdict(list)
+    scores: defaultdict[Chunk, float] = defaultdict(float)
+    for chunk, score, clue in (  # those that say most come first
         *_on_tracebacks(issue.text, raised, index),
         *_run(index, ran),
+        *_files_named(issue.text, index, shares),
+        *_modules_spoken_of(query, index, shares),
+        *_words_shared(issue, shares),
     ):
-        clues[chunk].append((score, clue))
-    scores = _scores_by_words({*shares, *clues}, shares)
-    for chunk, found in clues.items():
-        scores[chunk] += sum(score for score, _ in found)
-    scores = {one: score for one, score in scores.items() if not paths or one.path in paths}
+        if not paths or chunk.path in paths:
+            clues[chunk].append(clue)
+            scores[chunk] += score
+    files = worth_of_files(shares)
+    best = max(files.values(), default=1.0)
+    for chunk in scores:
+        scores[chunk] += _OF_FILE * files.get(chunk.path, 0.0) / best
     top = max(scores.values(), default=1.0)
     likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
     order = sorted(likely, key=lambda one: (-scores[one], one.path, one.line))
+    return tuple(
+        Place(**one._asdict(), score=round(scores[one] / top, 4), clues=tuple(clues[one]))
+        for one in _varied(order)[:_MAX_PLACES]
+    )
+
+
+def _words_shared(issue: Issue, shares: Shares) -> Iterator[Evidence]:
+    """Yield the chunks that have words of a report, by how much these are worth there."""
     words = reversed(IDENTIFIER.findall(issue.text))
     spelled = {term: word for word in words for term in terms_of(word)}
-    places = []
-    for chunk in _varied(order)[:_MAX_PLACES]:
-        notes = [clue for _, clue in sorted(clues[chunk], key=lambda one: -one[0])]
-        shared = most_telling(shares.get(chunk, {}))[:_TOLD]
-        if shared:
-            told = ", ".join(dict.fromkeys(spelled.get(term, term) for term in shared))
-            notes.append(Note(code="shared-words", text=f"shares {told} with the report"))
-        score = round(scores[chunk] / top, 4)
-        places.append(Place(**chunk._asdict(), score=score, clues=tuple(notes)))
-    return tuple(places)
-
-
-def _scores_by_words(chunks: Collection[Chunk], shares: Shares) -> dict[Chunk, float]:
-    """Return what chunks score by their words and those of their files."""
-    words = {chunk: sum(own.values()) for chunk, own in shares.items()}
-    files = worth_of_files(shares)
-    best, best_file = max(words.values(), default=1.0), max(files.values(), default=1.0)
-    return {
-        one: words.get(one, 0.0) / best + _OF_FILE * files.get(one.path, 0.0) / best_file
-        for one in chunks
-    }
+    best = max((sum(own.values()) for own in shares.values()), default=1.0)
+    for chunk, own in shares.items():
+        told = dict.fromkeys(spelled.get(term, term) for term in most_telling(own)[:_TOLD])
+        text = f"shares {', '.join(told)} with the report"
+        yield chunk, sum(own.values()) / best, Note(code="shared-words", text=text)
 
 
 def _modules_spoken_of(
@@ -107,8 +103,7 @@ def _modules_spoken_of(
     """Yield the chunks of modules that a report speaks of."""
     for chunk in chunks:
         package, _, module = index.layout.module_of(chunk.path).rpartition(".")
-        words = [stem(word) for word in split_identifier(module) if len(word) > 1]
-        weight = min((query.get(word, 0.0) for word in words), default=0.0)
+        weight = min((query.get(term, 0.0) for term in terms_of(module)), default=0.0)
         if package and weight:  # the project itself is always spoken of
             text = f"the report speaks of {module}"
             yield chunk, _MODULE * weight, Note(code="spoken-of", text=text)
@@ -169,12 +164,14 @@ def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
 def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Return chunks so that those of one class do not keep out all others."""
     counts = Counter[tuple[str, str]]()
-    late: dict[Chunk, bool] = {}
+    first: list[Chunk] = []
+    late: list[Chunk] = []
     for chunk in chunks:
         around = chunk.path, chunk.function.rpartition(".")[0]
-        late[chunk] = bool(around[1]) and counts[around] >= _MAX_OF_CLASS
         counts[around] += 1
-    return sorted(late, key=late.__getitem__)
+        is_late = around[1] and counts[around] > _MAX_OF_CLASS
+        (late if is_late else first).append(chunk)
+    return first + late
 
 
 def files_of(places: Iterable[Place]) -> tuple[str, ...]:
@@ -195,16 +192,12 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
         end = int(last or line)
         lines = index.source(path).count("\n") + 1 if path in index.layout.files else 0
         if not 1 <= line <= end <= lines:
-            what = f"{path!r} has lines 1 to {lines}" if lines else "no such file in the project"
             raise UsageProblem(
-                f"--brt-buggy-file: {what}: {spec!r} (give PATH, PATH:LINE or PATH:FIRST-LAST of a "
-                "Python file, from the root)"
+                f"--brt-buggy-file: no such lines in the project: {spec!r} (give PATH, PATH:LINE "
+                "or PATH:FIRST-LAST of a Python file, from the root)"
             )
-        function = index.chunk_at(path, line).function if first else ""
+        function = index.chunk_at(path, line).function
         clues = (Note(code="given-by-user", text="given"),)
-        places.append(
-            Place(
-                path=path, function=function, line=line, end_line=end if first else 0, clues=clues
-            )
-        )
+        chunk = Chunk(path, function, line, end) if first else Chunk(path)
+        places.append(Place(**chunk._asdict(), clues=clues))
     return tuple(places)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_brt.project.definitions import read_facts
 from pytest_brt.project.imports import import_candidates, project_candidates, standard_candidates
-from pytest_brt.project.layout import is_support_code, is_test_path, module_names, scan_tree
+from pytest_brt.project.layout import is_test_path, module_names, scan_tree
 from pytest_brt.pysource.names import Use
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
@@ -119,7 +119,7 @@ class _Search:
 
 
 def _python_files(subject: Subject) -> Iterator[tuple[str, str]]:
-    paths = [path for path in scan_tree(Path(subject.root)) if not is_support_code(path)]
+    paths = scan_tree(Path(subject.root))
     for path in sorted(paths, key=lambda path: (path.count("/"), path))[:_FILES]:
         file = Path(subject.root, path)
         try:

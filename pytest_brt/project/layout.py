@@ -20,8 +20,6 @@ _SUPPORT = frozenset(
         "scripts", "tool", "tools", "utils", "ci", "release",
     }
 )  # fmt: skip
-#: Folders anywhere that hold copies of other projects.
-_VENDORED = frozenset({"_vendor", "_vendored", "vendor", "vendored", "third_party", "extern"})
 #: Modules at the root that are none of the product.
 _SCRIPTS = frozenset(
     {"setup", "setupegg", "conftest", "noxfile", "fabfile", "tasks", "conf", "manage"}
@@ -52,11 +50,8 @@ def is_support_code(path: str) -> bool:
 
     >>> is_support_code("docs/conf.py"), is_support_code("pkg/tools/a.py")
     (True, False)
-    >>> is_support_code("pkg/_vendor/other/core.py")
-    True
     """
-    folders = path.split("/")[:-1]
-    return not (_SUPPORT.isdisjoint(folders[:1]) and _VENDORED.isdisjoint(folders))
+    return path.partition("/")[0] in _SUPPORT
 
 
 def is_product(path: str) -> bool:
@@ -83,7 +78,6 @@ def scan_tree(root: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
         here = Path(folder)
-        folders[:] = [name for name in folders if not (here / name / "pyvenv.cfg").exists()]
         top = "" if here == root else f"{here.relative_to(root).as_posix()}/"
         folders[:] = [name for name in folders if not _IGNORED.fullmatch(top + name)]
         for file in (here / name for name in names if name.endswith(".py")):
