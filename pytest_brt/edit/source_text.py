@@ -25,11 +25,11 @@ class SourceText:
     """The text of a file such that its bytes can be made again."""
 
     path: str
-    #: With "\n" at the end of each line.
+    #: With "\n" at the end of each line; where these differ in the file, as they are there.
     text: str
     #: With a byte order mark where the file has one.
     encoding: str
-    #: The line end of the file.
+    #: The line end of the file that "\n" stands for.
     newline: str
 
     def tree(self) -> ast.Module:
@@ -71,8 +71,9 @@ def read_source(path: str, data: bytes) -> SourceText:
         text = data.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise EditProblem(f"{path!r} cannot be read as text: {error}") from error
-    newline = "\r\n" if "\r\n" in text else "\n"
-    plain = text.replace("\r\n", "\n")
+    is_windows = 0 < text.count("\n") == text.count("\r\n")
+    newline = "\r\n" if is_windows else "\n"
+    plain = text.replace(newline, "\n")
     return SourceText(path=path, text=plain, encoding=encoding, newline=newline)
 
 

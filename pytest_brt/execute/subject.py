@@ -179,7 +179,7 @@ def _pytest_args(
     one of `keys`.
     """
     args = list(ini.kept_options())
-    named = _named_words(root) | {_plain(word) for word in ini.required_plugins}
+    named = _named_words(root)
     for name, distribution in plugins:
         plain = _plain(distribution)
         prefix = f"{plain.removeprefix('pytest-')}_"
@@ -201,7 +201,7 @@ def _plain(name: str) -> str:
 def _named_words(root: Path) -> set[str]:
     """Return the words of the files in which a project names what its tests need."""
     patterns = (
-        "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "Pipfile",
+        "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini", "noxfile.py", "Pipfile",
         "*requirements*.txt", "requirements/*.txt", "*environment*.yml", "*/requirements*.txt",
     )  # fmt: skip
     words: set[str] = set()

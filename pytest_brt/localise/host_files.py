@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.localise.query import Source, texts_of
+from pytest_brt.localise.suspects import Source, texts_of
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.project.layout import is_support_code
 from pytest_brt.project.terms import split_identifier
@@ -43,15 +43,14 @@ def host_of(source: str, index: Index, fails_in: str = "") -> str:
     """
     code, hosts = _DOCSTRING.sub("", source), _read_hosts(index)
     tokens = frozenset(_TOKEN.findall(code))
-    words = {*split_identifier(code)}
-    raising = {*split_identifier(PurePosixPath(fails_in).stem)}
+    words = {*split_identifier(f"{code} {fails_in}")}
     shared = {path: own & tokens for path, own in hosts.items() if own & tokens}
     having = Counter(token for own in shared.values() for token in own)
 
     def score(path: str) -> float:
-        worth = sum(math.log(1 + len(hosts) / having[token]) for token in shared[path])
         name = {*split_identifier(PurePosixPath(path).stem)} - {"test", "tests"}
-        return worth + (_NAME_FITS * ((name <= words) + (name <= raising)) if name else 0)
+        fits = _NAME_FITS if name and name <= words else 0.0
+        return fits + sum(math.log(1 + len(hosts) / having[token]) for token in shared[path])
 
     return min(shared, key=lambda path: (-score(path), path), default="")
 

@@ -1,5 +1,9 @@
 """The places where the bug may be, from all that the report says and its code runs.
 
+Each term of a report has a weight that goes by where it stands: the title says what the bug is
+about, code in a sentence names what the reporter suspects, and the output of a program names much
+that has nothing to do with it. How rare a term is in the project is for the index to say.
+
 A chunk scores by the words that it shares with the report and by those of its file, each as a share
 of the best, and by what else in the report points at it: frames, names of files and
 modules, and what its code ran.
@@ -10,14 +14,60 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.localise.query import query_of
 from pytest_brt.project.index import Index, Shares, most_telling, worth_of_files
 from pytest_brt.project.layout import is_product, is_test_path
 from pytest_brt.project.terms import IDENTIFIER, Chunk, terms_of
 from pytest_brt.report.tracebacks import read_tracebacks
-from pytest_brt.types import Frame, Issue, Note, Place, Raised
+from pytest_brt.types import BlockKind, Frame, Issue, Note, Place, Raised
+
+
+class Source(Enum):
+    """Where in a report a term stands, with what it weighs there."""
+
+    TITLE = 2.0
+    #: Between backticks in a sentence, or spelled as no English word is.
+    NAMED = 1.5
+    CODE = 1.0
+    #: What an exception says.
+    MESSAGE = 0.9
+    PROSE = 0.7
+    OUTPUT = 0.4
+
+
+_OF_BLOCK = {
+    BlockKind.PROSE: Source.PROSE,
+    BlockKind.HEADING: Source.PROSE,
+    BlockKind.PYTHON: Source.CODE,
+    BlockKind.REPL: Source.CODE,
+    BlockKind.FILE: Source.CODE,
+}
+_NOISE = re.compile(r"https?://\S+|^\s*File \"[^\n]*$|(?<!\S)\S*site-packages\S*", re.M)
+#: Between backticks, or what no English word looks like: an underscore or a capital inside, a call,
+#: a code like E501.
+_NAMES = re.compile(
+    r"`[^`\n]+`|\b(?:\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|_\w+|[A-Z]+\d+)\b|\b\w+(?=\()"
+)
+#: What stands in the sentences of any report, and in the comments of any code.
+_STOP = terms_of(
+    "about above after again all also although an and any anything apparently appear are as at be "
+    "because been before below between but by can cannot case cause come could did do does doing "
+    "done during each either else even ever every everything few first for from get give given go "
+    "got had happen has have having he hello help hence here hi how however if in instead into is "
+    "it its itself just last later least less let like likely long look made make many may maybe "
+    "me might more most much must my need neither new next no nor not nothing now of off ok on "
+    "once one only or other our out over own perhaps please possible possibly probably quite "
+    "rather really same second see seem several shall she should simply since so some something "
+    "still such sure take tell than thank that the their them then there therefore these they "
+    "thing think this those though through thus to too try two under unfortunately until up upon "
+    "us use used using usually very want was way we well were what when where whether which while "
+    "who whole whom why will with within without would yes yet you your "
+    "actual actually behavior behaviour bug code correct correctly describe description details "
+    "environment error example expect expected fix following found incorrect incorrectly issue "
+    "line minimal output problem python report reproduce result right step steps version wrong"
+)
 
 #: What the words of the file are worth beside those of the chunk, the best of each.
 _OF_FILE = 0.5
@@ -44,6 +94,31 @@ _NAME = re.compile(r"[\w./-]+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 Evidence = tuple[Chunk, float, Note]
 #: A function, as its path and qualified name.
 Function = tuple[str, str]
+
+
+def query_of(issue: Issue) -> Mapping[str, float]:
+    """Return the terms of `issue` with their weights; a term weighs what its best place says."""
+    found: dict[str, float] = {}
+    for source, text in texts_of(issue):
+        # In code they are names, as of a class that is called `Any`.
+        usual = frozenset[str]() if source is Source.CODE else _STOP
+        for term in terms_of(text) - usual:
+            if len(term) > 2:
+                found[term] = max(found.get(term, 0.0), source.value)
+    return found
+
+
+def texts_of(issue: Issue) -> Iterator[tuple[Source, str]]:
+    """Yield the texts of a report, by where they stand."""
+    yield Source.TITLE, issue.title
+    yield Source.MESSAGE, " ".join(raised.message for raised in read_tracebacks(issue.text))
+    for block in issue.blocks:
+        text = _NOISE.sub(" ", block.text)
+        source = _OF_BLOCK.get(block.kind, Source.OUTPUT)
+        if block.kind is not BlockKind.TRACEBACK:  # its frames are places, and no words
+            yield source, text
+        if source is Source.PROSE:
+            yield Source.NAMED, " ".join(_NAMES.findall(text))
 
 
 def find_suspects(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.util import resolve_name
 
 from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
 
@@ -76,14 +78,22 @@ class FileFacts:
     imports: tuple[Import, ...] = ()
 
 
-def read_facts(text: str, path: str = "") -> FileFacts:
-    """Return the facts of the file `path` with this `text`; never raises."""
+def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
+    """Return the facts of the file `path` with this `text`; never raises.
+
+    Relative imports become absolute as far as the `package` of the file has what they name.
+
+    >>> read_facts("from ..b import c", "p/q/a.py", "p.q").imports[0].statement
+    'from p.b import c'
+    """
     definitions: list[Definition] = []
     imports: list[Import] = []
     for node, around in statements_in(parse_or_empty(text if len(text) < _LONGEST else "")):
         names, kind, signature = [], DefinitionKind.VARIABLE, ""
         if isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
+            with suppress(ImportError):  # above the topmost package
+                module = resolve_name(module, package)
             imports += [
                 Import(module, one.name, one.asname or one.name, path) for one in node.names
             ]

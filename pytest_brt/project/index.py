@@ -13,8 +13,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from importlib.util import resolve_name
 from pathlib import Path
 from typing import Self
 
@@ -142,10 +140,10 @@ class Index:
 
     def _read(self, path: str, stamp: str) -> None:
         text = self.source(path)
-        facts, insert = read_facts(text, path), self._connection.executemany
-        imports = tuple(absolute_import(one, self.layout) for one in facts.imports)
-        kept = to_json(replace(facts, imports=imports))
-        insert("insert into files values (?, ?, ?)", [(path, stamp, kept)])
+        module = self.layout.module_of(path)
+        package = module if path.endswith("/__init__.py") else module.rpartition(".")[0]
+        facts, insert = read_facts(text, path, package), self._connection.executemany
+        insert("insert into files values (?, ?, ?)", [(path, stamp, to_json(facts))])
         chunks = read_chunks(path, text, facts.definitions) if is_product(path) else ()
         rows = ((*chunk, *terms) for chunk, terms in chunks)
         insert("insert into chunks values (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -239,19 +237,3 @@ def shortest(modules: Iterable[str]) -> str:
     every = sorted({(module.count("."), module) for module in modules})
     (depth, first), *others = every or [(0, "")]
     return "" if others and others[0][0] == depth else first
-
-
-def absolute_import(one: Import, layout: Layout) -> Import:
-    """Return an import with the absolute name of its module.
-
-    >>> layout = find_layout(["p/__init__.py", "p/q/__init__.py", "p/q/a.py"])
-    >>> absolute_import(Import("..b", "c", "c", "p/q/a.py"), layout).statement
-    'from p.b import c'
-    """
-    package = layout.module_of(one.path)
-    if not one.path.endswith("/__init__.py"):
-        package = package.rpartition(".")[0]
-    try:
-        return replace(one, module=resolve_name(one.module, package))
-    except ImportError:  # above the topmost package
-        return one

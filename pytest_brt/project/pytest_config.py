@@ -33,7 +33,7 @@ _FILES = (
     ("setup.cfg", "tool:pytest"),
 )
 #: Settings that are lists of words.
-_LISTS = ("pythonpath", "testpaths", "norecursedirs", "addopts", "required_plugins")
+_LISTS = ("pythonpath", "testpaths", "norecursedirs", "addopts")
 #: The setting, and the variable of the environment, that names Django's settings.
 DJANGO = "DJANGO_SETTINGS_MODULE"
 #: What reading a file of settings raises. `tomllib` raises a plain ValueError for a number of too
@@ -109,7 +109,6 @@ class PytestConfig:
     #: Patterns of the names of folders in which no tests are looked for.
     norecursedirs: tuple[str, ...] = _NO_TESTS
     addopts: tuple[str, ...] = ()
-    required_plugins: tuple[str, ...] = ()
     #: What becomes of warnings, a line each.
     filterwarnings: tuple[str, ...] = ()
     #: What it takes for tests.
@@ -124,13 +123,13 @@ class PytestConfig:
         >>> config.test_files(["tests/test_a.py", "pkg/test_b.py", "tests/old/test_c.py"])
         ('tests/test_a.py',)
         """
-        files = filter(self.collected.has_file, sorted(paths))
-        looked_at = [path for path in files if not self._is_left_out(path)]
+        looked_at = [
+            path
+            for path in filter(self.collected.has_file, sorted(paths))
+            if not any(_matches(part, self.norecursedirs) for part in path.split("/")[:-1])
+        ]
         below = [os.path.normpath(f"/{top}").rstrip("/") + "/*" for top in self.testpaths]
         return tuple([one for one in looked_at if _matches(f"/{one}/", below)] or looked_at)
-
-    def _is_left_out(self, path: str) -> bool:
-        return any(_matches(part, self.norecursedirs) for part in path.split("/")[:-1])
 
     def kept_options(self) -> tuple[str, ...]:
         """Return the options of `addopts` that our runs keep, and what lets pytest start at all.
