@@ -29,7 +29,6 @@ _IGNORED = re.compile(
     r"(?:venv|env|build|dist)|(?:.*/)?(?:\..*|.*\.egg-info|__pycache__|__pypackages__|node_modules"
     r"|(?:site|dist)-packages)"
 )
-_LIBRARY = re.compile(r".*(?:site|dist)-packages/(?:[^/]+\.egg/)?|.*/lib(?:64)?/python[\d.]+/")
 
 
 def is_test_path(path: str) -> bool:
@@ -169,12 +168,9 @@ class Layout:
         ``src/pkg/core/a.py`` are the same file: one ends with the whole of what the other is
         imported as.
         """
-        installed = _LIBRARY.sub("", path)
-        bare = "/".join(part for part in installed.split("/") if part.strip(".…~"))
+        bare = "/".join(part for part in path.split("/") if part.strip(".…~"))
         if bare in self.files:
             return bare
-        if installed != path:
-            return next((file for file in self.files if self.inner(file) == bare), None)
         meant = [one for one in self.files if _ends(one, bare) or _ends(bare, self.inner(one))]
         if "/" not in bare and len(meant) > 1:
             return None
