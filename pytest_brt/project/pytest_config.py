@@ -119,17 +119,19 @@ class PytestConfig:
     def test_files(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return those of the project's files in which plain pytest looks for tests, sorted.
 
-        >>> config = PytestConfig(testpaths=("tests",), norecursedirs=("old",))
+        >>> config = PytestConfig(testpaths=("tests",), addopts=("--ignore=tests/old",))
         >>> config.test_files(["tests/test_a.py", "pkg/test_b.py", "tests/old/test_c.py"])
         ('tests/test_a.py',)
         """
+        ignored = _below(word[9:] for word in self.addopts if word.startswith("--ignore="))
         looked_at = [
             path
             for path in filter(self.collected.has_file, sorted(paths))
-            if not any(_matches(part, self.norecursedirs) for part in path.split("/")[:-1])
+            if not _matches(f"/{path}/", ignored)
+            and not any(_matches(part, self.norecursedirs) for part in path.split("/")[:-1])
         ]
-        below = [os.path.normpath(f"/{top}").rstrip("/") + "/*" for top in self.testpaths]
-        return tuple([one for one in looked_at if _matches(f"/{one}/", below)] or looked_at)
+        named = _below(self.testpaths)
+        return tuple([one for one in looked_at if _matches(f"/{one}/", named)] or looked_at)
 
     def kept_options(self) -> tuple[str, ...]:
         """Return the options of `addopts` that our runs keep, and what lets pytest start at all.
@@ -175,6 +177,11 @@ class PytestConfig:
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _below(tops: Iterable[str]) -> list[str]:
+    """Return patterns for what is one of `tops`, which are patterns, or below a folder of them."""
+    return [os.path.normpath(f"/{top}").rstrip("/") + "/*" for top in tops]
 
 
 def read_config(root: Path) -> PytestConfig:
