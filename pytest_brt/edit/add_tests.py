@@ -28,7 +28,8 @@ from pytest_brt.edit.source_text import (
     tests_of,
 )
 from pytest_brt.errors import EditProblem
-from pytest_brt.project.definitions import Import, statements_in
+from pytest_brt.project.definitions import Import, read_facts, statements_in
+from pytest_brt.project.imports import add_imports
 from pytest_brt.project.layout import escapes_root
 from pytest_brt.pysource.parse import Function, first_line
 from pytest_brt.render.words import cut
@@ -58,7 +59,7 @@ def plan_edit(
         placed = place(tests[0].source or "", host, (root / host).read_bytes())
         return _marked(placed, issue) if mark else placed
     path = str(PurePosixPath(tests[0].path).parent / f"test_{slug(issue.title)}.py")
-    placed = _new_file(tests[0], issue, path)
+    placed = _new_file(tests[0], issue, path, mark)
     for test in tests[1:]:
         # Its names may clash with those before it; the report shows it all the same.
         with suppress(EditProblem):
@@ -68,13 +69,15 @@ def plan_edit(
     return replace(placed, edit=_at_free_path(placed.edit, root))
 
 
-def _new_file(test: CandidateTest, issue: Issue, path: str) -> Placement:
+def _new_file(test: CandidateTest, issue: Issue, path: str, mark: bool) -> Placement:
     """Return a test as a file of its own, with a comment above it that says where it is from."""
     about = f"{' '.join(issue.title.split())!r}; written by {test.origin.strategy} of pytest-brt"
     comment = textwrap.fill(
         f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
     )
     source = test.source or ""
+    if mark and all(item.bound != "pytest" for item in read_facts(source).imports):
+        source = add_imports(source, ["import pytest"])  # above the project's own
     edit = Edit(path=path, before=None, after=f"{comment}\n\n{source.strip()}\n".encode())
     return Placement(edit=edit, nodes=tests_of(source))
 
