@@ -158,7 +158,7 @@ def _unmark(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
 
 
 def _unmark_file(test: str, root: Path, engine: Runner) -> int:
-    from pytest_brt.edit.xfail import marked_tests, unmark  # libcst takes half a second
+    from pytest_brt.edit.add_tests import marked_tests, unmark  # libcst takes half a second
 
     file, _, node = test.partition("::")
     path = (root / file).resolve()

@@ -6,25 +6,24 @@ second time.
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-import libcst as cst
-import libcst.matchers as m
+import libcst
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
-from pytest_brt.edit.source_text import Edit, Placement, SourceText, read_source, tests_of
+from pytest_brt.edit.source_text import Edit, Placement, indented, read_source, tests_of
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import, read_facts
-from pytest_brt.project.words import split_identifier
+from pytest_brt.project.terms import split_identifier
 from pytest_brt.pysource.names import bound_names
 from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.pysource.parse import Function, is_constant, is_test_class, parse
 
-_Definition = cst.FunctionDef | cst.ClassDef
-_Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
-_BLANK = cst.EmptyLine(indent=False)
-_XFAIL = m.Decorator(m.Call(m.Attribute(attr=m.Name("xfail"))))
+_Definition = Function | ast.ClassDef
+_XFAIL = re.compile(r"^\s*@.*\bxfail\(.*\n", re.MULTILINE)
 
 
 def place(source: str, path: str, host: bytes) -> Placement:
@@ -39,34 +38,45 @@ def place(source: str, path: str, host: bytes) -> Placement:
         EditProblem: the file is not Python, or they cannot be joined: a name that the test needs
             means something else in the file.
     """
-    text = read_source(path, host)
-    module = parse_module(text)
-    tests, new = tests_of(source), cst.parse_module(source)
-    parts = [part for part in new.body[new.get_docstring() is not None :] if not _is_import(part)]
-    known = {_key(part) for part in module.body}
-    helpers = [part for part in parts if _name(part) not in tests and _key(part) not in known]
-    here = {item.statement for item in read_facts(module.code).imports}
-    lacking = [item for item in read_facts(source).imports if item.statement not in here]
-    imports = [item for item in lacking if source.count(item.bound) > 1]  # it is used
+    file, tests = read_source(path, host), tests_of(source)
+    known = {_key(node) for node in file.tree().body}
+    new: list[tuple[_Definition, str]] = []
+    helpers: list[str] = []
+    for node, code in _parts(source):
+        if isinstance(node, _Definition) and node.name in tests:
+            new.append((node, code))
+        elif _key(node) not in known:
+            helpers.append(code)
+    here = {item.statement for item in read_facts(file.text).imports}
+    imports = [item for item in read_facts(source).imports if item.statement not in here]
     needed = {item.bound for item in imports}.union(*map(_helping_names, helpers))
-    for name in sorted(bound_names(module.code) & needed):
+    for name in sorted(bound_names(file.text) & needed):
         raise EditProblem(
             f"{name!r} means something else in {path!r} than in the test (choose another file)"
         )
-    module, nodes = with_imports(module, imports), []
-    for part in parts:
-        if part in helpers:
-            module = _appended(module, part)
-        elif isinstance(part, _Definition) and _name(part) in tests:
-            module, node = _with_test(module, part)
-            nodes.append(node)
-    edit = Edit(path=path, before=host, after=text.encode(module.code))
+    text, nodes = with_imports(file.text, imports), []
+    for code in helpers:
+        text = _appended(text, code)
+    for test, code in new:
+        text, name = _with_test(text, test, code)
+        nodes.append(name)
+    edit = Edit(path=path, before=host, after=file.encode(text))
     return Placement(edit=edit, nodes=tuple(nodes))
 
 
-def _helping_names(part: _Statement) -> frozenset[str]:
+def _parts(source: str) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the statements of a module, imports left out, with the comments above them."""
+    lines, end = source.split("\n"), 0
+    for node in parse(source).body:
+        code = "\n".join(lines[end : node.end_lineno]).strip("\n")
+        end = node.end_lineno or end
+        if not isinstance(node, ast.Import | ast.ImportFrom) and not is_constant(node):
+            yield node, code or ast.unparse(node)
+
+
+def _helping_names(code: str) -> frozenset[str]:
     """Return the names that a part beside a test gives to others."""
-    names = bound_names(_code(part))
+    names = bound_names(code)
     if not names or "pytestmark" in names:
         raise EditProblem(
             "the new test runs code outside of its functions, or sets pytestmark (move it into one)"
@@ -74,131 +84,78 @@ def _helping_names(part: _Statement) -> frozenset[str]:
     return names
 
 
-def parse_module(source: SourceText) -> cst.Module:
-    """Return the concrete syntax tree of a file.
-
-    Raises:
-        EditProblem: it is not Python.
-    """
-    try:
-        return cst.parse_module(source.text)
-    except cst.ParserSyntaxError as error:
-        raise EditProblem(
-            f"{source.path!r} is not Python: {error.message!r} in line {error.raw_line}"
-            " (choose another file)"
-        ) from error
-
-
-def with_imports(module: cst.Module, imports: Sequence[Import]) -> cst.Module:
+def with_imports(text: str, imports: Sequence[Import]) -> str:
     """Return a module with imports added that it lacks."""
     items = [
         ImportItem(one.module, one.name or None, one.bound if " as " in one.statement else None)
         for one in imports
     ]
-    return AddImportsVisitor(CodemodContext(), items).transform_module(module)
+    visitor = AddImportsVisitor(CodemodContext(), items)
+    return visitor.transform_module(libcst.parse_module(text)).code
 
 
-def _code(node: cst.CSTNode) -> str:
-    return cst.Module([]).code_for_node(node)
-
-
-def _name(part: _Statement) -> str:
-    return part.name.value if isinstance(part, _Definition) else ""
-
-
-def _is_import(part: _Statement) -> bool:
-    small = part.body[0] if isinstance(part, cst.SimpleStatementLine) else None
-    return isinstance(small, cst.Import | cst.ImportFrom)
-
-
-def _with_test(module: cst.Module, part: _Definition) -> tuple[cst.Module, str]:
-    """Return a module with a test added, and the test's node below the file."""
-    holder = best_class(module, part) if isinstance(part, cst.FunctionDef) else None
-    around = holder.body.body if holder else module.body
-    above = f"{_name(holder)}::" if holder else ""
-    known = {_name(one): _key(one) for one in around if isinstance(one, _Definition)}
-    for name, key in known.items():
-        if key == _key(part):
-            return module, above + name
-    taken = known.keys() | (set() if holder else bound_names(module.code))
-    name, number = _name(part), 1
-    while name in taken:
-        number += 1
-        name = f"{_name(part)}_{number}"
-    part = part.with_changes(name=cst.Name(name))
-    if holder and isinstance(part, cst.FunctionDef):
-        return _with_method(module, holder, part), above + name
-    return _appended(module, part), name
-
-
-def _key(part: _Statement) -> str:
+def _key(node: ast.stmt) -> str:
     """Return a key of what code does: a test's name, its `self` and xfail marks do not count."""
-    bare = m.replace(cst.Module([part]), _XFAIL, cst.RemoveFromParent())
-    code = cst.ensure_type(bare, cst.Module).code
+    code = _XFAIL.sub("", ast.unparse(node))
     return test_key(re.sub(r"(def \w+\()self(?:, )?", r"\1", code, count=1))
 
 
-def _appended(module: cst.Module, part: _Statement) -> cst.Module:
+def _with_test(text: str, test: _Definition, code: str) -> tuple[str, str]:
+    """Return a module with a test added, and the test's node below the file."""
+    tree = parse(text)
+    holder = _best_class(tree, test) if isinstance(test, Function) else None
+    above, around = (f"{holder.name}::", holder) if holder else ("", tree)
+    for node in around.body:
+        if isinstance(node, _Definition) and _key(node) == _key(test):
+            return text, above + node.name
+    taken = {node.name for node in ast.walk(around) if isinstance(node, _Definition)}
+    name = test.name
+    while name in taken:
+        name += "_2"
+    code = re.sub(rf"\b(def|class) {test.name}\b", rf"\1 {name}", code, count=1)
+    if holder is None:
+        return _appended(text, code), name
+    code = code.replace(f"def {name}(", f"def {name}(self, ", 1).replace("(self, )", "(self)", 1)
+    lines, first = text.split("\n"), holder.body[0]
+    margin = lines[first.lineno - 1][: first.col_offset]
+    lines.insert(holder.end_lineno or 0, f"\n{indented(code, margin)}")
+    return "\n".join(lines), above + name
+
+
+def _appended(text: str, code: str) -> str:
     """Return a module with a statement at its end; a script's main part stays last."""
-    body, footer = list(module.body), list(module.footer)
-    is_script = bool(body) and m.matches(body[-1], m.If(m.Comparison(m.Name("__name__"))))
-    at = len(body) - is_script
-    above, below = ([], footer) if is_script else (footer, [])
-    blanks = [_BLANK, _BLANK] if at else []
-    body.insert(at, part.with_changes(leading_lines=[*above, *blanks, *_comments(part)]))
-    return module.with_changes(body=body, footer=below, has_trailing_newline=True)
+    lines, body = text.rstrip().split("\n"), parse(text).body
+    at = len(lines)
+    if body and isinstance(body[-1], ast.If) and "__name__" in ast.unparse(body[-1].test):
+        at = body[-1].lineno - 1
+    above, below = "\n".join(lines[:at]).rstrip(), "\n".join(lines[at:])
+    return f"{above}\n\n\n{code}\n\n\n{below}".strip("\n") + "\n"
 
 
-def _comments(part: _Statement) -> list[cst.EmptyLine]:
-    return [line for line in part.leading_lines if line.comment]
-
-
-def _with_method(module: cst.Module, holder: cst.ClassDef, part: cst.FunctionDef) -> cst.Module:
-    """Return a module with a function as the last method of one of its classes."""
-    block = cst.ensure_type(holder.body, cst.IndentedBlock)
-    margin = block.indent or module.default_indent
-    names = [cst.Param(cst.Name("self")), *part.params.params]
-    method = part.with_changes(
-        params=part.params.with_changes(params=names),
-        leading_lines=[*block.footer, _BLANK, *_comments(part)],
-    )
-    for docstring in m.findall(method, m.Expr(m.SimpleString())):
-        string = cst.ensure_type(cst.ensure_type(docstring, cst.Expr).value, cst.SimpleString)
-        lines = string.value.replace("\n", f"\n{margin}")  # libcst leaves them as they are
-        method = method.with_deep_changes(string, value=lines)
-    longer = block.with_changes(body=[*block.body, method], footer=())
-    return module.with_deep_changes(holder, body=longer)
-
-
-def best_class(module: cst.Module, test: cst.FunctionDef) -> cst.ClassDef | None:
+def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
     """Return the class of tests that a test fits into, None where more tests are outside of them.
 
     It is the one that shares most words with the test, and of several it must share one; ties go
     to the last one. A class of unittest gives no fixtures.
     """
-    words = {*split_identifier(_code(test))} - {"test", "tests"}
-    classes = [node for node in module.body if isinstance(node, cst.ClassDef)]
-    fits: dict[cst.ClassDef, float] = {}
+    words = {*split_identifier(ast.unparse(test))} - {"test", "tests"}
+    fits: dict[ast.ClassDef, float] = {}
     inside = 0
-    for node in reversed(classes):
+    for node in reversed(tree.body):
         names = _tests_in(node)
-        if names and (_name(node).startswith("Test") or "TestCase" in _bases(node)):
-            own = {*split_identifier(" ".join([_name(node), *names]))}
+        if names and isinstance(node, ast.ClassDef) and is_test_class(node):
+            own = {*split_identifier(" ".join([node.name, *names]))}
             fits[node] = len(own & words) / len(own) ** 0.5
             inside += len(names)
-    if inside <= len(_tests_in(module)):
+    if inside <= len(_tests_in(tree)):
         return None
     best = max(fits, key=lambda node: fits[node])
-    needs_pytest = _code(test.params) or test.decorators or test.asynchronous
+    is_async = isinstance(test, ast.AsyncFunctionDef)
+    needs_pytest = test.args.args or test.decorator_list or is_async
     is_other = len(fits) > 1 and not fits[best]
-    return None if is_other or (needs_pytest and _bases(best)) else best
+    return None if is_other or (needs_pytest and best.bases) else best
 
 
-def _bases(node: cst.ClassDef) -> str:
-    return " ".join(_code(base.value) for base in node.bases)
-
-
-def _tests_in(node: cst.Module | cst.ClassDef) -> list[str]:
-    body = node.body if isinstance(node, cst.Module) else node.body.body
-    names = (one.name.value for one in body if isinstance(one, cst.FunctionDef))
-    return [name for name in names if name.startswith("test")]
+def _tests_in(node: ast.AST) -> list[str]:
+    functions = (one for one in getattr(node, "body", ()) if isinstance(one, Function))
+    return [one.name for one in functions if one.name.startswith("test")]

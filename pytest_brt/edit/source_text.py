@@ -22,19 +22,28 @@ WIDTH = 79
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceText:
-    """The text of a file such that its bytes can be made again exactly."""
+    """The text of a file such that its bytes can be made again."""
 
     path: str
-    #: Line ends as they are in the file.
+    #: With "\n" at the end of each line; where these differ in the file, as they are there.
     text: str
     #: With a byte order mark where the file has one.
     encoding: str
+    #: The line end of the file that "\n" stands for.
+    newline: str
 
-    @property
-    def newline(self) -> str:
-        """The line end that the file uses most."""
-        windows = self.text.count("\r\n")
-        return "\r\n" if windows * 2 > self.text.count("\n") else "\n"
+    def tree(self) -> ast.Module:
+        """Return the syntax tree.
+
+        Raises:
+            EditProblem: the file is not Python.
+        """
+        try:
+            return parse(self.text)
+        except SyntaxError as error:
+            raise EditProblem(
+                f"{self.path!r} is not Python: {error} (choose another file)"
+            ) from error
 
     def encode(self, text: str) -> bytes:
         """Return `text` as the bytes that this file would have.
@@ -43,7 +52,7 @@ class SourceText:
             EditProblem: the file's encoding has no such character.
         """
         try:
-            return text.encode(self.encoding)
+            return text.replace("\n", self.newline).encode(self.encoding)
         except UnicodeEncodeError as error:
             raise EditProblem(
                 f"{self.path!r} is written in {self.encoding}, which has no"
@@ -59,9 +68,13 @@ def read_source(path: str, data: bytes) -> SourceText:
     """
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return SourceText(path=path, text=data.decode(encoding), encoding=encoding)
+        text = data.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise EditProblem(f"{path!r} cannot be read as text: {error}") from error
+    is_windows = 0 < text.count("\n") == text.count("\r\n")
+    newline = "\r\n" if is_windows else "\n"
+    plain = text.replace(newline, "\n")
+    return SourceText(path=path, text=plain, encoding=encoding, newline=newline)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,20 +119,22 @@ def sorted_imports(imports: Iterable[Import], own: Collection[str]) -> str:
         top = line.split()[1].partition(".")[0]
         return top != "__future__", top not in sys.stdlib_module_names, top in own
 
+    statements = {item.statement for item in imports}
     # "import" comes before "from".
-    order = sorted({item.statement for item in imports}, key=lambda line: (line[0] != "i", line))
-    sections = groupby(sorted(order, key=section), section)
-    return "\n\n".join("\n".join(lines) for _, lines in sections)
+    order = sorted(statements, key=lambda line: (section(line), line[0] != "i", line))
+    return "\n\n".join("\n".join(lines) for _, lines in groupby(order, section))
 
 
-def indented(source: str) -> str:
-    """Return statements one level deeper; lines that begin in a string stay as they are."""
+def indented(source: str, margin: str = "    ") -> str:
+    """Return statements one level deeper, by `margin`; strings keep their lines as they are."""
+    nodes = [*ast.walk(parse_or_empty(source))]
+    docstrings = [node.value for node in nodes if isinstance(node, ast.Expr)]
     inside: set[int] = set()
-    for node in ast.walk(parse_or_empty(source)):
-        if isinstance(node, ast.Constant | ast.JoinedStr):
+    for node in nodes:
+        if isinstance(node, ast.Constant | ast.JoinedStr) and node not in docstrings:
             inside.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
     return "\n".join(
-        line if number in inside or not line.strip() else f"    {line}"
+        line if number in inside or not line.strip() else f"{margin}{line}"
         for number, line in enumerate(source.split("\n"), 1)
     )
 

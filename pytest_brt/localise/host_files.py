@@ -9,91 +9,59 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.localise.query import query_of
-from pytest_brt.localise.suspects import files_of
+from pytest_brt.localise.suspects import Source, texts_of
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.project.layout import is_support_code
-from pytest_brt.project.words import split_identifier
+from pytest_brt.project.terms import split_identifier
 from pytest_brt.types import Issue, Place
 
-#: All tests of a module skipped, whatever the machine, or given values by a mark.
-_OTHERWISE_RUN = re.compile(
-    r"^pytestmark\s*=\s*\[?\s*pytest\.mark\.(?:skip|parametrize)\b"
-    r"|^pytest\.skip\(.*allow_module_level=True",
-    re.MULTILINE,
-)
+#: A name, a number, a short string.
 _TOKEN = re.compile(r"""[^\W\d]\w*|\d[\w.]*|'[^'\n]*'|"[^"\n]*\"""")
 _DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
-_FUNCTION = re.compile(r"^\s*(?:async )?def (\w+)", re.MULTILINE)
-#: What it is worth beside the tokens that the name of the file fits a module of the test's imports.
+#: What it is worth beside the tokens that the name of the file fits the words of the test.
 _NAME_FITS = 3.0
-#: What it is worth, beside the words of the best file, that the likeliest module is imported.
-_IMPORTS = 0.3
-
-
-def code_tokens(source: str) -> frozenset[str]:
-    """Return the distinct names, numbers and short strings of `source`.
-
-    >>> sorted(code_tokens("f(x1, 'a b') + 2.5"))
-    ["'a b'", '2.5', 'f', 'x1']
-    """
-    return frozenset(_TOKEN.findall(source))
 
 
 @lru_cache(maxsize=1)
-def read_hosts(index: Index) -> Mapping[str, frozenset[str]]:
-    """Return the tokens of each test file whose tests are run as they are written, by its path."""
-    hosts = {}
-    for path in sorted(index.layout.files):
-        if index.collected.has_file(path) and not is_support_code(path):
-            text = index.source(path)
-            has_tests = any(map(index.collected.has_function, _FUNCTION.findall(text)))
-            if has_tests and not _OTHERWISE_RUN.search(text):
-                hosts[path] = code_tokens(text)
-    return hosts
+def _read_hosts(index: Index) -> Mapping[str, frozenset[str]]:
+    """Return the tokens of each test file, by its path."""
+    hosts = [path for path in sorted(index.layout.files) if index.collected.has_file(path)]
+    return {
+        path: frozenset(_TOKEN.findall(index.source(path)))
+        for path in hosts
+        if not is_support_code(path)
+    }
 
 
-def rank_hosts(
-    source: str, hosts: Mapping[str, frozenset[str]], fails_in: str = ""
-) -> tuple[str, ...]:
-    """Return which of the test files `hosts` a test could be added to, best first.
+def host_of(source: str, index: Index, fails_in: str = "") -> str:
+    """Return the test file that a test is added to, or "".
 
     As LIBRO has it, the file that shares most tokens takes the test (paper 001, requirement 20). A
     token counts by how few files have it, so that the file whose tests call the same function comes
-    before a larger one, and so does one that is called after a module of the test's imports, or
-    after the file `fails_in`, in which the test's exception is raised.
+    before a larger one, and so does one whose name is in the test's words, or in that of the file
+    `fails_in`, in which its exception is raised. What its docstring says is in any file's words.
     """
-    tokens = code_tokens(source)
+    code, hosts = _DOCSTRING.sub("", source), _read_hosts(index)
+    tokens = frozenset(_TOKEN.findall(code))
+    words = {*split_identifier(f"{code} {fails_in}")}
     shared = {path: own & tokens for path, own in hosts.items() if own & tokens}
     having = Counter(token for own in shared.values() for token in own)
-    modules = set(split_identifier(" ".join(re.findall(r"^(?:from|import) (\S+)", source, re.M))))
-    raising = set(split_identifier(PurePosixPath(fails_in).stem))
 
     def score(path: str) -> float:
-        worths = (math.log(1 + len(hosts) / having[token]) for token in shared[path])
-        name = set(split_identifier(PurePosixPath(path).stem)) - {"test", "tests"}
-        fits = (name <= modules) + (name <= raising) if name else 0
-        return sum(worths) + _NAME_FITS * fits
+        name = {*split_identifier(PurePosixPath(path).stem)} - {"test", "tests"}
+        fits = _NAME_FITS if name and name <= words else 0.0
+        return fits + sum(math.log(1 + len(hosts) / having[token]) for token in shared[path])
 
-    return tuple(sorted(shared, key=lambda path: (-score(path), path)))
+    return min(shared, key=lambda path: (-score(path), path), default="")
 
 
 def choose_host(source: str, root: Path, cache: Path | None, fails_in: str = "") -> str:
-    """Return the test file of the project at `root` that a test is added to, or "".
-
-    What its docstring says of the report is in any file's words.
-    """
-    code = _DOCSTRING.sub("", source)
+    """Return the test file of the project at `root` that a test is added to, as `host_of` does."""
     with open_index(root, cache) as index:
-        return next(iter(rank_hosts(code, read_hosts(index), fails_in)), "")
+        return host_of(source, index, fails_in)
 
 
 def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
-    """Return the path of the test file that a test of `issue` would be added to, or ""."""
-    scores = dict(index.relevance(query_of(issue), tests=True).files)
-    best = max(scores.values(), default=1.0)
-    for path in files_of(suspects)[:1]:
-        for importer in index.importers(index.layout.module_of(path)):
-            scores[importer] = scores.get(importer, 0.0) + _IMPORTS * best
-    hosts = scores.keys() & read_hosts(index).keys()
-    return min(hosts, key=lambda path: (-scores[path], path), default="")
+    """Return the test file that a test of `issue` would be added to, by the names in it, or ""."""
+    texts = (text for source, text in texts_of(issue) if source.value >= Source.CODE.value)
+    return host_of("\n".join(texts), index, suspects[0].path if suspects else "")

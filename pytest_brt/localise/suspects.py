@@ -1,5 +1,9 @@
 """The places where the bug may be, from all that the report says and its code runs.
 
+Each term of a report has a weight that goes by where it stands: the title says what the bug is
+about, code in a sentence names what the reporter suspects, and the output of a program names much
+that has nothing to do with it. How rare a term is in the project is for the index to say.
+
 A chunk scores by the words that it shares with the report and by those of its file, each as a share
 of the best, and by what else in the report points at it: frames, names of files and
 modules, and what its code ran.
@@ -10,30 +14,77 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.localise.query import frames_of, query_of, weight_of
-from pytest_brt.project.chunks import Chunk
-from pytest_brt.project.index import Index, Relevance
-from pytest_brt.project.layout import is_test_path
-from pytest_brt.project.words import IDENTIFIER, terms_of
-from pytest_brt.types import Frame, Issue, Note, Place, Raised
+from pytest_brt.project.index import Index, Shares, most_telling, worth_of_files
+from pytest_brt.project.layout import is_product, is_test_path
+from pytest_brt.project.terms import IDENTIFIER, Chunk, terms_of
+from pytest_brt.report.tracebacks import read_tracebacks
+from pytest_brt.types import BlockKind, Frame, Issue, Note, Place, Raised
+
+
+class Source(Enum):
+    """Where in a report a term stands, with what it weighs there."""
+
+    TITLE = 2.0
+    #: Between backticks in a sentence, or spelled as no English word is.
+    NAMED = 1.5
+    CODE = 1.0
+    #: What an exception says.
+    MESSAGE = 0.9
+    PROSE = 0.7
+    OUTPUT = 0.4
+
+
+_OF_BLOCK = {
+    BlockKind.PROSE: Source.PROSE,
+    BlockKind.HEADING: Source.PROSE,
+    BlockKind.PYTHON: Source.CODE,
+    BlockKind.REPL: Source.CODE,
+    BlockKind.FILE: Source.CODE,
+}
+_NOISE = re.compile(r"https?://\S+|^\s*File \"[^\n]*$|(?<!\S)\S*site-packages\S*", re.M)
+#: Between backticks, or what no English word looks like: an underscore or a capital inside, a call,
+#: a code like E501.
+_NAMES = re.compile(
+    r"`[^`\n]+`|\b(?:\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|_\w+|[A-Z]+\d+)\b|\b\w+(?=\()"
+)
+#: What stands in the sentences of any report, and in the comments of any code.
+_STOP = terms_of(
+    "about above after again all also although an and any anything apparently appear are as at be "
+    "because been before below between but by can cannot case cause come could did do does doing "
+    "done during each either else even ever every everything few first for from get give given go "
+    "got had happen has have having he hello help hence here hi how however if in instead into is "
+    "it its itself just last later least less let like likely long look made make many may maybe "
+    "me might more most much must my need neither new next no nor not nothing now of off ok on "
+    "once one only or other our out over own perhaps please possible possibly probably quite "
+    "rather really same second see seem several shall she should simply since so some something "
+    "still such sure take tell than thank that the their them then there therefore these they "
+    "thing think this those though through thus to too try two under unfortunately until up upon "
+    "us use used using usually very want was way we well were what when where whether which while "
+    "who whole whom why will with within without would yes yet you your "
+    "actual actually behavior behaviour bug code correct correctly describe description details "
+    "environment error example expect expected fix following found incorrect incorrectly issue "
+    "line minimal output problem python report reproduce result right step steps version wrong"
+)
 
 #: What the words of the file are worth beside those of the chunk, the best of each.
 _OF_FILE = 0.5
 #: What scores less than this share of the best is not worth a look.
 _MIN_SHARE = 0.25
-#: Lines of a place that a user names.
-_SPAN = re.compile(r":(\d+)(?:-(\d+))?$")
-#: Places of one class, and of one file, that stand before those of others.
-_MAX_OF_CLASS, _MAX_OF_FILE = 4, 12
+#: A place that a user names.
+_GIVEN = re.compile(r"\A(?:\./)?(.*?)(?::(\d+)(?:-(\d+))?)?\Z", re.DOTALL)
+#: Places of one class that stand before those of others, and words of the report that are told.
+_MAX_OF_CLASS, _TOLD = 4, 4
+#: Places in all.
+_MAX_PLACES = 30
 #: What it is worth that the report names the file, and, for each weight of a word in the report,
 #: that it speaks of the module around the place.
 _NAMED_FILE, _MODULE = 0.3, 0.1
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
 #: more there are, the less it says of each.
 _RAN, _MAX_TELLING = 0.5, 40
-
 #: What it is worth that a traceback ends here, which is enough for a place among the suspects, and
 #: how much less each frame says than the one below it.
 _TRACEBACK, _FRAME_DECAY = 2.0, 0.75
@@ -45,6 +96,31 @@ Evidence = tuple[Chunk, float, Note]
 Function = tuple[str, str]
 
 
+def query_of(issue: Issue) -> Mapping[str, float]:
+    """Return the terms of `issue` with their weights; a term weighs what its best place says."""
+    found: dict[str, float] = {}
+    for source, text in texts_of(issue):
+        # In code they are names, as of a class that is called `Any`.
+        usual = frozenset[str]() if source is Source.CODE else _STOP
+        for term in terms_of(text) - usual:
+            if len(term) > 2:
+                found[term] = max(found.get(term, 0.0), source.value)
+    return found
+
+
+def texts_of(issue: Issue) -> Iterator[tuple[Source, str]]:
+    """Yield the texts of a report, by where they stand."""
+    yield Source.TITLE, issue.title
+    yield Source.MESSAGE, " ".join(raised.message for raised in read_tracebacks(issue.text))
+    for block in issue.blocks:
+        text = _NOISE.sub(" ", block.text)
+        source = _OF_BLOCK.get(block.kind, Source.OUTPUT)
+        if block.kind is not BlockKind.TRACEBACK:  # its frames are places, and no words
+            yield source, text
+        if source is Source.PROSE:
+            yield Source.NAMED, " ".join(_NAMES.findall(text))
+
+
 def find_suspects(
     issue: Issue,
     index: Index,
@@ -52,7 +128,6 @@ def find_suspects(
     ran: Collection[Function] = (),
     raised: Collection[Raised] = (),
     paths: Collection[str] = (),
-    limit: int = 30,
 ) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
@@ -60,60 +135,75 @@ def find_suspects(
     which it ended. Only `paths` are looked at, where any are named.
     """
     query = query_of(issue)
-    found = index.relevance(query)
-    evidence: defaultdict[Chunk, list[tuple[float, Note]]] = defaultdict(list)
-    for chunk, score, clue in (
-        *_words_around(issue, query, index, found),
+    shares = index.shares(query)
+    clues: defaultdict[Chunk, list[Note]] = defaultdict(list)
+    scores: defaultdict[Chunk, float] = defaultdict(float)
+    for chunk, score, clue in (  # those that say most come first
         *_on_tracebacks(issue.text, raised, index),
         *_run(index, ran),
+        *_files_named(issue.text, index, shares),
+        *_modules_spoken_of(query, index, shares),
+        *_words_shared(issue, shares),
     ):
-        evidence[chunk].append((score, clue))
-    chunks = {one for one in (*found.chunks, *evidence) if not paths or one.path in paths}
-    best = max(found.chunks.values(), default=1.0)
-    best_file = max(found.files.values(), default=1.0)
-    scores = {
-        chunk: found.chunks.get(chunk, 0.0) / best
-        + _OF_FILE * found.files.get(chunk.path, 0.0) / best_file
-        + sum(score for score, _ in evidence[chunk])
-        for chunk in chunks
-    }
-    top = max(scores.values(), default=0.0) or 1.0
+        if not paths or chunk.path in paths:
+            clues[chunk].append(clue)
+            scores[chunk] += score
+    files = worth_of_files(shares)
+    best = max(files.values(), default=1.0)
+    for chunk in scores:
+        scores[chunk] += _OF_FILE * files.get(chunk.path, 0.0) / best
+    top = max(scores.values(), default=1.0)
     likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
     order = sorted(likely, key=lambda one: (-scores[one], one.path, one.line))
+    return tuple(
+        Place(**one._asdict(), score=round(scores[one] / top, 4), clues=tuple(clues[one]))
+        for one in _varied(order)[:_MAX_PLACES]
+    )
+
+
+def _words_shared(issue: Issue, shares: Shares) -> Iterator[Evidence]:
+    """Yield the chunks that have words of a report, by how much these are worth there."""
     words = reversed(IDENTIFIER.findall(issue.text))
     spelled = {term: word for word in words for term in terms_of(word)}
-    places = []
-    for chunk in _varied(order)[:limit]:
-        clues = [clue for _, clue in sorted(evidence[chunk], key=lambda one: -one[0])]
-        if shared := dict.fromkeys(spelled.get(term, term) for term in found.reasons(chunk)):
-            text = f"shares {', '.join(shared)} with the report"
-            clues.append(Note(code="shared-words", text=text))
-        score = round(scores[chunk] / top, 4)
-        places.append(Place(**chunk._asdict(), score=score, clues=tuple(clues)))
-    return tuple(places)
+    best = max((sum(own.values()) for own in shares.values()), default=1.0)
+    for chunk, own in shares.items():
+        told = dict.fromkeys(spelled.get(term, term) for term in most_telling(own)[:_TOLD])
+        text = f"shares {', '.join(told)} with the report"
+        yield chunk, sum(own.values()) / best, Note(code="shared-words", text=text)
 
 
-def _words_around(
-    issue: Issue, query: Mapping[str, float], index: Index, found: Relevance
+def _modules_spoken_of(
+    query: Mapping[str, float], index: Index, chunks: Iterable[Chunk]
 ) -> Iterator[Evidence]:
-    """Yield the chunks whose module or file a report speaks of."""
-    files = _named_files(issue.text, index)
-    for chunk in found.chunks:
+    """Yield the chunks of modules that a report speaks of."""
+    for chunk in chunks:
         package, _, module = index.layout.module_of(chunk.path).rpartition(".")
-        # The project itself is always spoken of.
-        if package and (weight := weight_of(module, query)):
+        weight = min((query.get(term, 0.0) for term in terms_of(module)), default=0.0)
+        if package and weight:  # the project itself is always spoken of
             text = f"the report speaks of {module}"
             yield chunk, _MODULE * weight, Note(code="spoken-of", text=text)
-        if chunk.path in files:
-            yield chunk, _NAMED_FILE, files[chunk.path]
+
+
+def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[Evidence]:
+    """Yield the chunks of files that the text names by path or as a dotted module."""
+    found: dict[str, Note] = {}
+    for name in _NAME.findall(text):
+        path = index.layout.find_path(name) if name.endswith(".py") else index.layout.path_of(name)
+        if path and not path.endswith("__init__.py"):
+            found[path] = Note(code="file-named", text=f"the report names {name}")
+    for chunk in chunks:
+        if chunk.path in found:
+            yield chunk, _NAMED_FILE, found[chunk.path]
 
 
 def _run(index: Index, ran: Collection[Function]) -> Iterator[Evidence]:
     """Yield the chunks that the report's code ran."""
     clue = Note(code="run-by-report", text="the report's code runs it")
-    for chunk in index.chunks().values() if ran else ():
-        if (chunk.path, chunk.function) in ran:
-            yield chunk, _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5), clue
+    for path, function in ran:
+        for one in index.definitions_in(path) if is_product(path) else ():
+            if one.qualname == function:
+                chunk = index.chunk_at(path, one.line)
+                yield chunk, _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5), clue
 
 
 def _on_tracebacks(text: str, raised: Iterable[Raised], index: Index) -> list[Evidence]:
@@ -122,21 +212,18 @@ def _on_tracebacks(text: str, raised: Iterable[Raised], index: Index) -> list[Ev
     Where it shows none of the product, those of the exceptions `raised` by its code here count. The
     deepest frame says most, and a function counts once.
     """
-    shown = _on_frames(frames_of(text), index)
-    return shown or _on_frames((one.frames for one in raised), index)
-
-
-def _on_frames(tracebacks: Iterable[Sequence[Frame]], index: Index) -> list[Evidence]:
-    found: dict[Chunk, Evidence] = {}
-    for frames in tracebacks:
-        placed = [(frame, _chunk_of(frame, index)) for frame in reversed(frames)]
-        own = [(frame, chunk) for frame, chunk in placed if chunk]
-        for depth, (frame, chunk) in enumerate(own):
-            score = _TRACEBACK * _FRAME_DECAY**depth
-            text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
-            if chunk not in found or found[chunk][1] < score:
-                found[chunk] = (chunk, score, Note(code="on-traceback", text=text))
-    return [*found.values()]
+    for tracebacks in (read_tracebacks(text), raised):
+        found: dict[Chunk, Evidence] = {}
+        for frames in (one.frames for one in tracebacks):
+            placed = [(frame, _chunk_of(frame, index)) for frame in reversed(frames)]
+            own = [(frame, chunk) for frame, chunk in placed if chunk]
+            for depth, (frame, chunk) in enumerate(own):
+                text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
+                clue = Note(code="on-traceback", text=text)
+                found.setdefault(chunk, (chunk, _TRACEBACK * _FRAME_DECAY**depth, clue))
+        if found:
+            return [*found.values()]
+    return []
 
 
 def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
@@ -145,31 +232,21 @@ def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
     if path is None or is_test_path(path):
         return None
     lines = [one.line for one in index.definitions_in(path) if one.name == frame.function]
-    line = min(lines, key=lambda line: abs(line - frame.line), default=frame.line)
-    return index.chunk_at(path, line) if lines or frame.function.startswith("<") else None
-
-
-def _named_files(text: str, index: Index) -> dict[str, Note]:
-    """Return the files that the text names by path or as a dotted module."""
-    frames = {frame.path for frames in frames_of(text) for frame in frames}
-    found: dict[str, Note] = {}
-    for name in _NAME.findall(text):
-        path = index.layout.find_path(name) if name.endswith(".py") else index.layout.path_of(name)
-        if path and name not in frames and not path.endswith("__init__.py"):
-            found[path] = Note(code="file-named", text=f"the report names {name}")
-    return found
+    lines.sort(key=lambda line: abs(line - frame.line))
+    return index.chunk_at(path, lines[0]) if lines else None
 
 
 def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
-    """Return chunks so that those of one class, or of one file, do not keep out all others."""
+    """Return chunks so that those of one class do not keep out all others."""
     counts = Counter[tuple[str, str]]()
-    late: dict[Chunk, bool] = {}
+    first: list[Chunk] = []
+    late: list[Chunk] = []
     for chunk in chunks:
         around = chunk.path, chunk.function.rpartition(".")[0]
-        most = _MAX_OF_CLASS if around[1] else _MAX_OF_FILE
-        late[chunk] = counts[around] >= most
         counts[around] += 1
-    return sorted(late, key=late.__getitem__)
+        is_late = around[1] and counts[around] > _MAX_OF_CLASS
+        (late if is_late else first).append(chunk)
+    return first + late
 
 
 def files_of(places: Iterable[Place]) -> tuple[str, ...]:
@@ -185,24 +262,17 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
     """
     places = []
     for spec in specs:
-        match = _SPAN.search(spec)
-        path = (spec[: match.start()] if match else spec).removeprefix("./")
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 1)
+        ((path, first, last),) = _GIVEN.findall(spec)
+        line = int(first or 1)
+        end = int(last or line)
         lines = index.source(path).count("\n") + 1 if path in index.layout.files else 0
-        if not 1 <= first <= last <= lines:
-            what = f"{path!r} has lines 1 to {lines}" if lines else "no such file in the project"
+        if not 1 <= line <= end <= lines:
             raise UsageProblem(
-                f"--brt-buggy-file: {what}: {spec!r} (give PATH, PATH:LINE or PATH:FIRST-LAST of a "
-                "Python file, from the root)"
+                f"--brt-buggy-file: no such lines in the project: {spec!r} (give PATH, PATH:LINE "
+                "or PATH:FIRST-LAST of a Python file, from the root)"
             )
-        around = index.definition_at(path, first) if match else None
-        places.append(
-            Place(
-                path=path,
-                function=around.qualname if around else "",
-                line=first,
-                end_line=last if match else 0,
-                clues=(Note(code="given-by-user", text="given"),),
-            )
-        )
+        function = index.chunk_at(path, line).function
+        clues = (Note(code="given-by-user", text="given"),)
+        chunk = Chunk(path, function, line, end) if first else Chunk(path)
+        places.append(Place(**chunk._asdict(), clues=clues))
     return tuple(places)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_brt.project.definitions import read_facts
 from pytest_brt.project.imports import import_candidates, project_candidates, standard_candidates
-from pytest_brt.project.layout import is_test_path, is_vendored, module_names, scan_tree
+from pytest_brt.project.layout import is_test_path, module_names, scan_tree
 from pytest_brt.pysource.names import Use
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
@@ -42,7 +42,7 @@ class ImportResolver:
         unknown = sorted(set(names) - set(self.known))
         if not unknown:
             return
-        parts = {part for name in unknown for part in self._use(name).attributes}
+        parts = {part for name in unknown for part in self._use(name)}
         search = _Search(self.engine.subject, {*unknown, *parts})
         # All are tried in one program; of each name the first that works is kept.
         ways = [(name, way) for name in unknown for way in self._ways(name, search)]
@@ -83,7 +83,7 @@ class ImportResolver:
         several = defining[:_MODULES] if len(name) >= _LETTERS else ()
         yield from (f"from {module} import {name}" for module in several)
         yield from standard_candidates(name, use)
-        homes = [search.modules(part) for part in sorted(use.attributes) if part[0].isupper()]
+        homes = [search.modules(part) for part in sorted(use) if part[0].isupper()]
         yield from (f"import {home[0]} as {name}" for home in homes if len(home) == 1)
 
 
@@ -119,7 +119,7 @@ class _Search:
 
 
 def _python_files(subject: Subject) -> Iterator[tuple[str, str]]:
-    paths = [path for path in scan_tree(Path(subject.root)) if not is_vendored(path)]
+    paths = scan_tree(Path(subject.root))
     for path in sorted(paths, key=lambda path: (path.count("/"), path))[:_FILES]:
         file = Path(subject.root, path)
         try:

@@ -22,7 +22,7 @@ from pytest_brt.plugin.option_list import (
     VARIABLES,
     destination,
 )
-from pytest_brt.project.pytest_config import read_settings
+from pytest_brt.project.pytest_config import read_config
 from pytest_brt.sandbox.process import memory_for
 from pytest_brt.sandbox.shown import find_outside
 
@@ -42,7 +42,8 @@ def read_options(given: object, root: Path, environ: Mapping[str, str] = os.envi
     Raises:
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
-    file, settings = read_settings(root)
+    ini = read_config(root)
+    file, settings = ini.file, ini.section
     values: dict[str, Any] = {}
     for flag, metavar, kind, default, _ in (*OPTIONS, *MORE_OPTIONS):
         key = destination(flag)

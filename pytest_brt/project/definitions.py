@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.util import resolve_name
 
-from pytest_brt.pysource.parse import Function, bodies, bound_targets, first_line, parse
+from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
 
 #: Characters; what is longer is generated data.
 _LONGEST = 600_000
@@ -76,49 +78,51 @@ class FileFacts:
     imports: tuple[Import, ...] = ()
 
 
-def read_facts(text: str, path: str = "") -> FileFacts:
-    """Return the facts of the file `path` with this `text`; never raises."""
-    try:
-        tree = parse(text if len(text) < _LONGEST else "")
-    except SyntaxError:
-        return FileFacts()
+def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
+    """Return the facts of the file `path` with this `text`; never raises.
+
+    Relative imports become absolute as far as the `package` of the file has what they name.
+
+    >>> read_facts("from ..b import c", "p/q/a.py", "p.q").imports[0].statement
+    'from p.b import c'
+    """
     definitions: list[Definition] = []
     imports: list[Import] = []
-    for node, around in statements_in(tree.body):
-        names, kind, head = [], DefinitionKind.VARIABLE, ""
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            imports += _imports(node, path)
+    for node, around in statements_in(parse_or_empty(text if len(text) < _LONGEST else "")):
+        names, kind, signature = [], DefinitionKind.VARIABLE, ""
+        if isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            with suppress(ImportError):  # above the topmost package
+                module = resolve_name(module, package)
+            imports += [
+                Import(module, one.name, one.asname or one.name, path) for one in node.names
+            ]
+        elif isinstance(node, ast.Import):
+            for one in node.names:
+                bound = one.asname or one.name.partition(".")[0]
+                imports.append(Import(one.name, "", bound, path))
         elif isinstance(node, Function):
             arrow = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-            head = f"({ast.unparse(node.args)}){arrow}"
+            signature = f"({ast.unparse(node.args)}){arrow}"
             names, kind = [node.name], DefinitionKind.FUNCTION
         elif isinstance(node, ast.ClassDef):
             bases = ", ".join(map(ast.unparse, [*node.bases, *node.keywords]))
-            head = f"({bases})" if bases else ""
+            signature = f"({bases})" if bases else ""
             names, kind = [node.name], DefinitionKind.CLASS
-        elif not around:
-            names = list(bound_targets(node))
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and not around:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
         span = first_line(node), node.end_lineno or node.lineno
-        definitions += [Definition(around + name, kind, *span, head, path) for name in names]
+        definitions += [Definition(around + name, kind, *span, signature, path) for name in names]
     definitions.sort(key=lambda one: (one.line, -one.end_line))
     return FileFacts(definitions=tuple(definitions), imports=tuple(imports))
 
 
-def statements_in(body: Sequence[ast.stmt], around: str = "") -> Iterator[tuple[ast.stmt, str]]:
+def statements_in(tree: ast.AST, around: str = "") -> Iterator[tuple[ast.stmt, str]]:
     """Yield the statements outside of functions, with the classes around them, as in "Thing."."""
-    for node in body:
-        yield node, around
-        if not isinstance(node, Function):
-            inner = f"{around}{node.name}." if isinstance(node, ast.ClassDef) else around
-            for block in bodies(node):
-                yield from statements_in(block, inner)
-
-
-def _imports(node: ast.Import | ast.ImportFrom, path: str) -> Iterator[Import]:
-    for alias in node.names:
-        if isinstance(node, ast.ImportFrom):
-            module = "." * node.level + (node.module or "")
-            yield Import(module, alias.name, alias.asname or alias.name, path)
-        else:
-            bound = alias.asname or alias.name.partition(".")[0]
-            yield Import(alias.name, "", bound, path)
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.stmt):
+            yield node, around
+        if not isinstance(node, Function | ast.expr):
+            name = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+            yield from statements_in(node, around + name)

@@ -7,7 +7,6 @@ A project's own name comes before one of the standard library. Some try each way
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -15,7 +14,6 @@ from importlib import import_module
 from itertools import chain
 
 from pytest_brt.project.index import Index, shortest
-from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.names import Use, undefined_names, uses_in
 from pytest_brt.pysource.parse import is_constant, parse
 
@@ -29,8 +27,6 @@ _NAMES_OF = (
 #: Modules that people use without saying where they are from.
 _MODULES = (*_NAMES_OF, "operator", "os", "re", "string", "subprocess", "sys")
 _NO_USE = Use()
-#: What gives a module names as it runs.
-_DYNAMIC = re.compile(r"__getattr__|globals\(\)")
 
 
 def import_candidates(
@@ -43,7 +39,7 @@ def import_candidates(
     """
     if _is_module(name, use):
         yield f"import {name}"
-    if use.called and name in offering:
+    if "__call__" in use and name in offering:
         yield f"from {name} import {name}"
     if name in packages:
         yield f"import {name}"
@@ -67,16 +63,14 @@ def standard_candidates(name: str, use: Use = _NO_USE) -> Iterator[str]:
     A class that is called as its module is, is meant where something is done with it that only a
     class can. A name in small letters has to be used as what is found.
 
-    >>> list(standard_candidates("datetime", Use(attributes=frozenset({"now"}))))
+    >>> list(standard_candidates("datetime", Use({"now"})))
     ['from datetime import datetime', 'import datetime']
     >>> list(standard_candidates("Path")), list(standard_candidates("name"))
     (['from pathlib import Path'], [])
     """
-    if _is_module(name, use):
-        yield f"import {name}"
-    is_telling = use.called or use.attributes or not name.islower()
-    having = [module for module in _NAMES_OF if is_telling and _has(module, name, use)]
-    if name in having:
+    having = [module for module in _NAMES_OF if use or not name.islower()]
+    having = [module for module in having if _has(module, name, use)]
+    if name in having and not _is_module(name, use):
         yield f"from {name} import {name}"
     if name in sys.stdlib_module_names:
         yield f"import {name}"
@@ -85,65 +79,33 @@ def standard_candidates(name: str, use: Use = _NO_USE) -> Iterator[str]:
 
 def _is_module(name: str, use: Use) -> bool:
     """Say whether a name is only used as the module of the standard library of that name."""
-    if not use.attributes or use.called or name not in _MODULES:
-        return False
-    return all(hasattr(import_module(name), attribute) for attribute in use.attributes)
+    return bool(use) and name in _MODULES and all(hasattr(import_module(name), a) for a in use)
 
 
 def _has(module: str, name: str, use: Use) -> bool:
     """Say whether a module offers a name that can be used so."""
     offering = import_module(module)
-    names = getattr(offering, "__all__", None) or vars(offering)
-    # The one called "main" starts a run of all tests.
-    if name not in names or name.startswith("_") or name == "main" or len(name) == 1:
+    # The one called "main" starts a run of all tests; a single letter means anything.
+    if name == "main" or len(name) == 1 or not hasattr(offering, name):
         return False
-    return all(hasattr(getattr(offering, name), attribute) for attribute in use.attributes)
+    return all(hasattr(getattr(offering, name), attribute) for attribute in use)
 
 
 def find_import(name: str, index: Index, *, near: str = "", use: Use = _NO_USE) -> str:
     """Return the import statement that gives `name` its meaning in the tree, "" when none does.
 
-    The test file `near` imports it in the most usual way, and then tests do. This is how LIBRO
-    finds the package of a class that it does not know (paper 001, requirement 21 of its code).
+    The file `near` imports it in the most usual way. This is how LIBRO finds the package of a class
+    that it does not know (paper 001, requirement 21 of its code).
     """
-    is_ours = index.definitions(name, product=True)
-    offering = [
-        package
-        for package in index.packages
-        if (is_ours or index.layout.path_of(f"{package}.{name}"))
-        and name in (_names_in(package, index) or ())
-    ]
+    is_module_too = name in index.packages and index.definitions(name)
     definition = index.unique_definition(name)
     defining = [index.layout.module_of(definition.path)] if definition else []
-    counts = Counter(
-        (item.path == near, is_test_path(item.path), item.statement)
-        for item in index.imports_of(name)
-    )
-    usual = sorted(counts, key=lambda one: (*one[:2], counts[one]), reverse=True)
-    cheap = import_candidates(name, index.packages, offering, use)
-    return next(chain(cheap, project_candidates(name, defining, (one[2] for one in usual))), "")
-
-
-def _names_in(module: str, index: Index, *, is_starred: bool = False) -> set[str] | None:
-    """Return the names that ``from module import name`` finds, None where more may be found.
-
-    Star imports of the project are followed once.
-    """
-    path = index.layout.path_of(module)
-    text = index.source(path) if path else ""
-    if path is None or _DYNAMIC.search(text):
-        return None
-    names = {one.name for one in index.definitions_in(path) if one.top}
-    for item in index.imports_in(path):
-        names.add(item.bound)
-        if item.bound == "*" and not is_starred:
-            inner = _names_in(item.module, index, is_starred=True)
-            if inner is None:
-                return None
-            names |= inner
-    if is_starred and "__all__" in text:  # a text names what it lists
-        return {name for name in names if re.search(rf"[\"']{name}[\"']", text)}
-    return names
+    imports = index.imports_of(name)
+    counts = Counter(one.statement for one in imports)
+    counts.update({one.statement: len(imports) for one in imports if one.path == near})
+    usual = [way for way, _ in counts.most_common()]
+    cheap = import_candidates(name, index.packages, [name] if is_module_too else [], use)
+    return next(chain(cheap, project_candidates(name, defining, usual)), "")
 
 
 # -- a piece of test code --
@@ -181,17 +143,18 @@ def can_import(node: ast.ImportFrom, index: Index) -> bool:
     """Say whether a test that stands alone can import so, as far as the tree tells.
 
     Relative imports cannot work, nor those of what the project does not have. One of them takes a
-    whole test file down when it is collected. Some modules are made when the project is built:
-    others import them.
+    whole test file down when it is collected.
     """
     module, layout = node.module or "", index.layout
     top = module.partition(".")[0]
     if node.level or top not in index.packages:
         return not node.level and top not in layout.roots
-    names = _names_in(module, index)
-    if names is None:
-        return bool(layout.path_of(module) or index.importers(module))
-    return all(
-        name in names or name == "*" or layout.path_of(inner) or index.importers(inner)
-        for name, inner in ((alias.name, f"{module}.{alias.name}") for alias in node.names)
-    )
+    path = layout.path_of(module)
+    if path is None:
+        return False
+    stars = (layout.path_of(one.module) for one in index.imports_in(path) if one.bound == "*")
+    files = [path, *filter(None, stars)]
+    names = {one.name for file in files for one in index.definitions_in(file) if one.top}
+    names |= {one.bound for file in files for one in index.imports_in(file)}
+    wanted = {one.name for one in node.names} - names - {"*"}
+    return "__getattr__" in names or all(layout.path_of(f"{module}.{one}") for one in wanted)

@@ -11,16 +11,13 @@ import json
 import sqlite3
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from importlib.util import resolve_name
 from pathlib import Path
 from typing import Self
 
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.project.chunks import Chunk, read_chunks
 from pytest_brt.project.definitions import (
     Definition,
     DefinitionKind,
@@ -28,19 +25,13 @@ from pytest_brt.project.definitions import (
     Import,
     read_facts,
 )
-from pytest_brt.project.layout import (
-    Layout,
-    escapes_root,
-    find_layout,
-    is_product,
-    scan_tree,
-)
+from pytest_brt.project.layout import Layout, escapes_root, find_layout, is_product, scan_tree
 from pytest_brt.project.pytest_config import read_config
-from pytest_brt.project.words import terms_of
+from pytest_brt.project.terms import Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
-_VERSION = 10
+_VERSION = 12
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
 _SCHEMA = """
@@ -52,50 +43,31 @@ create virtual table if not exists chunks using fts5 (
 );
 """
 _FILES = "select path, facts from files order by path"
-_CHUNKS = "select rowid, path, function, line, end_line from chunks"
 #: A name says more than the names around it, or the text.
-_SEARCH = "select rowid, -bm25(chunks, 0, 0, 0, 0, 3, 1, 1) from chunks where chunks match ?"
+_SEARCH = """
+select path, function, line, end_line, -bm25(chunks, 0, 0, 0, 0, 3, 1, 1)
+from chunks where chunks match ?
+"""
 _DELETE = "delete from {} where path in (select value from json_each(?))"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relevance:
-    """How much the chunks and files of a project have to do with a query."""
-
-    #: What each term is worth in each chunk that has it.
-    shares: Mapping[Chunk, Mapping[str, float]]
-    #: What has none of the terms is left out.
-    chunks: Mapping[Chunk, float]
-    #: By path: of each term, what the file's best chunk has.
-    files: Mapping[str, float]
-
-    def reasons(self, chunk: Chunk, most: int = 4) -> tuple[str, ...]:
-        """Return the terms that say most of a chunk, the weightiest first."""
-        own = self.shares.get(chunk, {})
-        return tuple(sorted(own, key=lambda term: (-own[term], term))[:most])
+#: What each term of a query is worth in a chunk that has it.
+Shares = Mapping[Chunk, Mapping[str, float]]
 
 
 def open_index(root: Path, cache: Path | None = None) -> Index:
     """Return the index of the tree at `root`.
 
     The folder `cache` keeps it between runs; None keeps it in memory, as does a folder that cannot
-    be written or is on a full disk. A file that is damaged is deleted.
-
-    Raises:
-        StoreProblem: `root` is not a folder.
+    be written or is on a full disk. A file that cannot be used is deleted.
     """
     root = root.resolve()
-    if not root.is_dir():
-        raise StoreProblem(f"no such folder: {str(root)!r} (name the root of the project)")
     if cache is not None:
         file = cache / f"index-{_VERSION}-py{sys.version_info[1]}-{content_id(str(root))}.sqlite"
         try:
             cache.mkdir(parents=True, exist_ok=True)
             return Index(root, str(file))
-        except (OSError, sqlite3.OperationalError):
-            pass
-        except (sqlite3.DatabaseError, StoreProblem):
-            file.unlink(missing_ok=True)
+        except (OSError, sqlite3.Error, StoreProblem):
+            with suppress(OSError):
+                file.unlink()
     return Index(root, ":memory:")
 
 
@@ -119,15 +91,14 @@ class Index:
         try:
             self._connection.executescript(_SCHEMA)
             self._refresh(stamps)
-            ask = self._connection.execute
-            self._facts = {path: from_json(text, FileFacts) for path, text in ask(_FILES)}
-            self._chunks = {number: Chunk(*chunk) for number, *chunk in ask(_CHUNKS)}
+            rows = self._connection.execute(_FILES)
+            self._facts = {path: from_json(text, FileFacts) for path, text in rows}
         except (sqlite3.Error, StoreProblem):
             self.close()
             raise
         self._definitions: defaultdict[str, list[Definition]] = defaultdict(list)
-        for own in self._facts.values():
-            for one in own.definitions:
+        for path in filter(is_product, self._facts):
+            for one in filter(lambda one: one.top, self.definitions_in(path)):
                 self._definitions[one.name].append(one)
 
     def __enter__(self) -> Self:
@@ -169,52 +140,37 @@ class Index:
 
     def _read(self, path: str, stamp: str) -> None:
         text = self.source(path)
-        facts, insert = read_facts(text, path), self._connection.executemany
-        imports = tuple(absolute_import(one, self.layout) for one in facts.imports)
-        kept = to_json(replace(facts, imports=imports))
-        insert("insert into files values (?, ?, ?)", [(path, stamp, kept)])
-        chunks = read_chunks(path, text, facts.definitions)
+        module = self.layout.module_of(path)
+        package = module if path.endswith("/__init__.py") else module.rpartition(".")[0]
+        facts, insert = read_facts(text, path, package), self._connection.executemany
+        insert("insert into files values (?, ?, ?)", [(path, stamp, to_json(facts))])
+        chunks = read_chunks(path, text, facts.definitions) if is_product(path) else ()
         rows = ((*chunk, *terms) for chunk, terms in chunks)
         insert("insert into chunks values (?, ?, ?, ?, ?, ?, ?)", rows)
 
     # -- definitions --
 
-    def definitions(self, name: str, *, product: bool = False) -> tuple[Definition, ...]:
-        """Return where `name` is defined, as in "walk" or "Thing.walk"; in the `product` alone."""
-        return tuple(
-            one
-            for one in self._definitions.get(name.rpartition(".")[2], ())
-            if f".{one.qualname}".endswith(f".{name}") and (is_product(one.path) or not product)
-        )
+    def definitions(self, name: str) -> Sequence[Definition]:
+        """Return where modules of the product define `name`."""
+        return self._definitions.get(name, ())
 
     def definitions_in(self, path: str) -> tuple[Definition, ...]:
         """Return what `path` defines, in its order."""
         return self._facts.get(path, FileFacts()).definitions
 
-    def classes(self) -> tuple[Definition, ...]:
-        """Return the classes of the product."""
-        every = (
-            one for path in filter(is_product, self._facts) for one in self.definitions_in(path)
-        )
-        return tuple(one for one in every if one.kind is DefinitionKind.CLASS)
-
     def definition_at(self, path: str, line: int) -> Definition | None:
         """Return the innermost function or class around `line` of `path`, if there is one."""
-        around = [
-            one
-            for one in self.definitions_in(path)
-            if one.line <= line <= one.end_line and one.kind is not DefinitionKind.VARIABLE
-        ]
-        return max(around, key=lambda one: (one.line, -one.end_line), default=None)
+        known = (d for d in self.definitions_in(path) if d.kind is not DefinitionKind.VARIABLE)
+        around = [one for one in known if one.line <= line <= one.end_line]
+        return around[-1] if around else None
 
     def unique_definition(self, name: str) -> Definition | None:
         """Return the one top-level definition of `name` in the product, else None.
 
         Of several, the one with the shortest module path is taken if it is the only one so short.
         """
-        known = [one for one in self.definitions(name, product=True) if one.top]
-        modules = {self.layout.module_of(one.path): one for one in reversed(known)}
-        return modules.get(shortest(m for m in modules if m.partition(".")[0] in self.packages))
+        known = {self.layout.module_of(one.path): one for one in self.definitions(name)[::-1]}
+        return known.get(shortest(m for m in known if m.partition(".")[0] in self.packages))
 
     # -- imports, under absolute names --
 
@@ -227,15 +183,6 @@ class Index:
         every = (one for own in self._facts.values() for one in own.imports)
         return tuple(one for one in every if one.bound == bound)
 
-    def importers(self, module: str) -> tuple[str, ...]:
-        """Return the files that import `module` or something from it or from below it."""
-        inner = f"{module}."
-        return tuple(
-            path
-            for path, own in self._facts.items()
-            if any(f"{one.module}.{one.name}.".startswith(inner) for one in own.imports)
-        )
-
     # -- terms --
 
     def chunk_at(self, path: str, line: int) -> Chunk:
@@ -243,39 +190,42 @@ class Index:
         one = self.definition_at(path, line)
         return Chunk(path, one.qualname, one.line, one.end_line) if one else Chunk(path)
 
-    def chunks(self, *, product: bool = True) -> Mapping[int, Chunk]:
-        """Return the chunks of the product, or of all else, by their numbers in the database."""
-        return {n: one for n, one in self._chunks.items() if is_product(one.path) is product}
+    def shares(self, query: Mapping[str, float]) -> Shares:
+        """Return what the terms of a query, by their weights, are worth in the product's chunks.
 
-    def relevance(self, query: Mapping[str, float], *, tests: bool = False) -> Relevance:
-        """Return how much the product, or all else, has to do with the weighted terms of a query.
-
-        Chunks are told by BM25: a rare term says more than a usual one, a name more than a body, a
-        short chunk more than a long one that has the same terms. Each term counts once in a field:
-        how often a variable is used says nothing of what a function is about
+        It is BM25: a rare term says more than a usual one, a name more than a body, a short chunk
+        more than a long one that has the same terms. Each term counts once in a field: how often a
+        variable is used says nothing of what a function is about
         (https://sqlite.org/fts5.html#the_bm25_function).
         """
-        chunks = self.chunks(product=not tests)
-        shares: defaultdict[Chunk, dict[str, float]] = defaultdict(dict)
-        best: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        found: defaultdict[Chunk, dict[str, float]] = defaultdict(dict)
         for term, weight in query.items():
-            for number, worth in self._connection.execute(_SEARCH, [f'"{term}"']):
-                if chunk := chunks.get(number):
-                    shares[chunk][term] = share = weight * worth
-                    best[chunk.path][term] = max(best[chunk.path].get(term, 0.0), share)
-        files = {path: sum(own.values()) for path, own in best.items()}
-        sums = {chunk: sum(own.values()) for chunk, own in shares.items()}
-        return Relevance(shares=shares, chunks=sums, files=files)
+            for *place, worth in self._connection.execute(_SEARCH, [f'"{term}"']):
+                found[Chunk(*place)][term] = weight * worth
+        return found
+
+
+def worth_of_files(shares: Shares) -> dict[str, float]:
+    """Return what the terms of a query are worth in each file: of each what the best chunk has."""
+    best: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for chunk, own in shares.items():
+        terms = best[chunk.path]
+        terms.update((term, max(share, terms.get(term, share))) for term, share in own.items())
+    return {path: sum(own.values()) for path, own in best.items()}
 
 
 def search_definitions(
     text: str, index: Index, *, limit: int = 20
 ) -> tuple[tuple[Chunk, tuple[str, ...]], ...]:
     """Return what of the product has the words of a text, with these: most of them first."""
-    query = dict.fromkeys(terms_of(text), 1.0)
-    found = index.relevance(query)
-    order = sorted(found.chunks, key=lambda one: (-len(found.shares[one]), -found.chunks[one], one))
-    return tuple((chunk, found.reasons(chunk, len(query))) for chunk in order[:limit])
+    found = index.shares(dict.fromkeys(terms_of(text), 1.0))
+    order = sorted(found, key=lambda one: (-len(found[one]), -sum(found[one].values()), one))
+    return tuple((chunk, most_telling(found[chunk])) for chunk in order[:limit])
+
+
+def most_telling(terms: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the terms of a chunk, the weightiest first."""
+    return tuple(sorted(terms, key=lambda term: (-terms[term], term)))
 
 
 def shortest(modules: Iterable[str]) -> str:
@@ -284,23 +234,6 @@ def shortest(modules: Iterable[str]) -> str:
     >>> shortest(["p.a.b", "p.a"]), shortest(["p.a", "p.b"])
     ('p.a', '')
     """
-    every = set(modules)
-    depth = min((module.count(".") for module in every), default=0)
-    first, *others = [module for module in every if module.count(".") == depth] or [""]
-    return "" if others else first
-
-
-def absolute_import(one: Import, layout: Layout) -> Import:
-    """Return an import with the absolute name of its module.
-
-    >>> layout = find_layout(["p/__init__.py", "p/q/__init__.py", "p/q/a.py"])
-    >>> absolute_import(Import("..b", "c", "c", "p/q/a.py"), layout).statement
-    'from p.b import c'
-    """
-    package = layout.module_of(one.path)
-    if not one.path.endswith("/__init__.py"):
-        package = package.rpartition(".")[0]
-    try:
-        return replace(one, module=resolve_name(one.module, package))
-    except ImportError:  # above the topmost package
-        return one
+    every = sorted({(module.count("."), module) for module in modules})
+    (depth, first), *others = every or [(0, "")]
+    return "" if others and others[0][0] == depth else first

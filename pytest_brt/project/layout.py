@@ -24,13 +24,11 @@ _SUPPORT = frozenset(
 _SCRIPTS = frozenset(
     {"setup", "setupegg", "conftest", "noxfile", "fabfile", "tasks", "conf", "manage"}
 )
-_VENDORED = frozenset({"_vendor", "_vendored", "vendor", "vendored", "third_party", "extern"})
-#: Folders that hold no sources of the project: anywhere, and at its root.
-_IGNORED = frozenset(
-    {"__pycache__", "__pypackages__", "node_modules", "site-packages", "dist-packages"}
+#: Folders that hold no sources of the project: at its root, and anywhere.
+_IGNORED = re.compile(
+    r"(?:venv|env|build|dist)|(?:.*/)?(?:\..*|.*\.egg-info|__pycache__|__pypackages__|node_modules"
+    r"|(?:site|dist)-packages)"
 )
-_IGNORED_AT_ROOT = frozenset({"venv", "env", "build", "dist"})
-_LIBRARY = re.compile(r".*(?:site|dist)-packages/(?:[^/]+\.egg/)?|.*/lib(?:64)?/python[\d.]+/")
 
 
 def is_test_path(path: str) -> bool:
@@ -60,24 +58,6 @@ def is_product(path: str) -> bool:
     return not is_test_path(path) and not is_support_code(path)
 
 
-def is_vendored(path: str) -> bool:
-    """Return whether `path` lies in a folder for copies of other projects.
-
-    >>> is_vendored("pkg/_vendor/other/core.py"), is_vendored("pkg/vendors.py")
-    (True, False)
-    """
-    return not _VENDORED.isdisjoint(path.split("/")[:-1])
-
-
-def is_ignored_folder(name: str, *, top: bool = False) -> bool:
-    """Return whether a folder called `name` is skipped: caches, environments, build results.
-
-    `top` says that it lies directly in the project's root.
-    """
-    is_ours = not name.startswith(".") and not name.endswith(".egg-info")
-    return not is_ours or name in _IGNORED or (top and name in _IGNORED_AT_ROOT)
-
-
 def escapes_root(root: Path, path: str) -> bool:
     """Return whether a file of a project is one of another place, through a link.
 
@@ -96,14 +76,12 @@ def scan_tree(root: Path) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
-        is_top = Path(folder) == root
-        folders[:] = [name for name in folders if not is_ignored_folder(name, top=is_top)]
-        if "pyvenv.cfg" in names and not is_top:
-            folders.clear()
-            continue
-        for file in (Path(folder, name) for name in names if name.endswith(".py")):
+        here = Path(folder)
+        top = "" if here == root else f"{here.relative_to(root).as_posix()}/"
+        folders[:] = [name for name in folders if not _IGNORED.fullmatch(top + name)]
+        for file in (here / name for name in names if name.endswith(".py")):
             path = file.relative_to(root).as_posix()
-            if file.is_file() and not (file.is_symlink() and escapes_root(root, path)):
+            if file.is_file() and not escapes_root(root, path):
                 status = file.stat()
                 found[path] = f"{status.st_size} {status.st_mtime_ns}"
     return found
@@ -115,11 +93,15 @@ def module_names(path: str, source_roots: Iterable[str]) -> tuple[str, ...]:
     >>> module_names("src/pkg/core.py", ("src", "."))
     ('pkg.core', 'src.pkg.core')
     """
-    prefixes = [f"{root}/".removeprefix("./").lstrip("/") for root in source_roots]
-    inner = [path.removeprefix(prefix) for prefix in prefixes if path.startswith(prefix)]
-    bare = (one.removesuffix(".py").removesuffix("/__init__") for one in inner if one[-3:] == ".py")
-    names = dict.fromkeys(one.replace("/", ".") for one in bare if one != "__init__")
+    prefixes = ["" if root == "." else f"{root}/" for root in source_roots]
+    inner = [path.removeprefix(one) for one in prefixes if path.startswith(one)]
+    names = dict.fromkeys(_module(one) for one in inner if one.endswith(".py"))
     return tuple(name for name in names if all(map(str.isidentifier, name.split("."))))
+
+
+def _module(path: str) -> str:
+    """Return the dotted name of a file, as seen from the folder that it is imported from."""
+    return path.removesuffix(".py").removesuffix("__init__").rstrip("/").replace("/", ".")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +138,7 @@ class Layout:
         >>> Layout(files=files, roots=("src",)).module_of("src/pkg/a.py")
         'pkg.a'
         """
-        bare = self.inner(path).removesuffix(".py").removesuffix("__init__")
-        return bare.rstrip("/").replace("/", ".")
+        return _module(self.inner(path))
 
     @cached_property
     def _modules(self) -> Mapping[str, str]:
@@ -187,20 +168,14 @@ class Layout:
         ``src/pkg/core/a.py`` are the same file: one ends with the whole of what the other is
         imported as.
         """
-        installed = _LIBRARY.sub("", path)
-        bare = "/".join(part for part in installed.split("/") if part.strip(".…~"))
-        alike = [file for file in self.files if _ends(file, bare.rpartition("/")[2])]
-
-        def is_meant(file: str) -> bool:
-            inner = self.inner(file)
-            if installed != path:
-                return _ends(file, bare) and _ends(bare, inner)
-            is_whole = _ends(file, bare) and ("/" in bare or len(alike) == 1)
-            return file == bare or is_whole or ("/" in inner and _ends(bare, inner))
-
+        bare = "/".join(part for part in path.split("/") if part.strip(".…~"))
+        if bare in self.files:
+            return bare
+        meant = [one for one in self.files if _ends(one, bare) or _ends(bare, self.inner(one))]
+        if "/" not in bare and len(meant) > 1:
+            return None
         # The nearest in length shares most with it.
-        meant = sorted(filter(is_meant, alike), key=lambda file: abs(len(file) - len(bare)))
-        return next(iter(meant), None)
+        return min(meant, key=lambda file: abs(len(file) - len(bare)), default=None)
 
 
 def _ends(path: str, end: str) -> bool:
@@ -213,16 +188,13 @@ def find_layout(files: Collection[str], declared: Sequence[str] = ()) -> Layout:
     The source roots that its configuration has `declared` come first.
     """
     known = frozenset(files)
+    usual = [root for root in ("src", "lib") if f"{root}/__init__.py" not in known]
+    usual = [root for root in usual if any(path.startswith(f"{root}/") for path in known)]
+    inits = [path for path in sorted(known) if path.endswith("/__init__.py")]
     bare = Layout(files=known, roots=())
-    inits = (path for path in known if path.endswith("/__init__.py") and not is_test_path(path))
-    counts = Counter(map(bare.root_of, inits))
-    usual = [
-        root
-        for root in ("src", "lib")
-        if f"{root}/__init__.py" not in known and any(p.startswith(f"{root}/") for p in known)
-    ]
-    found = sorted(counts, key=lambda root: (-counts[root], root.count("/"), root))
+    counts = Counter(bare.root_of(path) for path in inits if not is_test_path(path))
     # Folders below a usual root without __init__.py are namespace packages, not roots.
-    found = [root for root in found if not root.startswith(tuple(f"{top}/" for top in usual))]
+    spaces = tuple(f"{top}/" for top in usual)
+    found = [root for root, _ in counts.most_common() if not root.startswith(spaces)]
     named = ["/".join(PurePosixPath(root).parts) for root in declared]  # `.`, `./src`
     return Layout(files=known, roots=tuple(dict.fromkeys([*named, *found, *usual, ""])))

@@ -7,7 +7,7 @@ import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
 from configparser import Error, RawConfigParser
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
@@ -15,22 +15,27 @@ from pytest_brt.bounded import bounded_text
 
 #: Options of `addopts` that say how tests are imported and what they need; all others
 #: (selection, parallel runs, coverage, output) are left out of our runs.
-KEPT_OPTIONS = ("--import-mode", "--asyncio-mode", "--ds", "--dc", "--django-configuration")
+_KEPT_OPTIONS = ("--import-mode", "--asyncio-mode", "--ds", "--dc", "--django-configuration")
 #: What pytest takes for `norecursedirs` where nothing is said.
 _NO_TESTS = (
     "*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}",
 )  # fmt: skip
-#: The files that may configure pytest, in its order, with the tables in which they do
+#: The files that may configure pytest, in its order, each with the table in which it does
 #: (https://docs.pytest.org/en/stable/reference/customize.html).
 _FILES = (
-    ("pytest.toml", ("pytest",)),
-    (".pytest.toml", ("pytest",)),
-    ("pytest.ini", ("pytest",)),
-    (".pytest.ini", ("pytest",)),
-    ("pyproject.toml", ("tool.pytest.ini_options", "tool.pytest")),
-    ("tox.ini", ("pytest",)),
-    ("setup.cfg", ("tool:pytest",)),
+    ("pytest.toml", "pytest"),
+    (".pytest.toml", "pytest"),
+    ("pytest.ini", "pytest"),
+    (".pytest.ini", "pytest"),
+    ("pyproject.toml", "tool.pytest.ini_options"),
+    ("pyproject.toml", "tool.pytest"),
+    ("tox.ini", "pytest"),
+    ("setup.cfg", "tool:pytest"),
 )
+#: Settings that are lists of words.
+_LISTS = ("pythonpath", "testpaths", "norecursedirs", "addopts")
+#: The setting, and the variable of the environment, that names Django's settings.
+DJANGO = "DJANGO_SETTINGS_MODULE"
 #: What reading a file of settings raises. `tomllib` raises a plain ValueError for a number of too
 #: many digits, and a RecursionError for lists within lists.
 _UNREADABLE = (OSError, Error, ValueError, RecursionError)
@@ -84,7 +89,7 @@ class CollectionPatterns:
 
 
 def _begins(name: str, patterns: Iterable[str]) -> bool:
-    return any(name.startswith(pattern) or fnmatchcase(name, pattern) for pattern in patterns)
+    return any(fnmatchcase(name, f"{pattern}*") for pattern in patterns)
 
 
 #: What is collected where a project's settings say nothing.
@@ -97,20 +102,17 @@ class PytestConfig:
 
     #: Its name ("pyproject.toml"), or "".
     file: str = ""
+    #: What it says of pytest, as it stands there.
+    section: Mapping[str, object] = field(default_factory=dict)
     pythonpath: tuple[str, ...] = ()
     testpaths: tuple[str, ...] = ()
     #: Patterns of the names of folders in which no tests are looked for.
     norecursedirs: tuple[str, ...] = _NO_TESTS
     addopts: tuple[str, ...] = ()
-    required_plugins: tuple[str, ...] = ()
     #: What becomes of warnings, a line each.
     filterwarnings: tuple[str, ...] = ()
     #: What it takes for tests.
     collected: CollectionPatterns = USUAL
-    #: Names of all keys set, as in "asyncio_mode".
-    keys: tuple[str, ...] = ()
-    #: The value of the key DJANGO_SETTINGS_MODULE, or "".
-    django_settings: str = ""
     #: Whether the file cannot be read, so that our runs have to do without it.
     is_broken: bool = False
 
@@ -121,22 +123,22 @@ class PytestConfig:
         >>> config.test_files(["tests/test_a.py", "pkg/test_b.py", "tests/old/test_c.py"])
         ('tests/test_a.py',)
         """
-        ignored = [word[9:] for word in self.addopts if word.startswith("--ignore=")]
-        files = [
+        ignored = _below(word[9:] for word in self.addopts if word.startswith("--ignore="))
+        looked_at = [
             path
-            for path in sorted(paths)
-            if self.collected.has_file(path)
-            and not _is_in(path, ignored)
+            for path in filter(self.collected.has_file, sorted(paths))
+            if not _matches(f"/{path}/", ignored)
             and not any(_matches(part, self.norecursedirs) for part in path.split("/")[:-1])
         ]
-        return tuple([path for path in files if _is_in(path, self.testpaths)] or files)
+        named = _below(self.testpaths)
+        return tuple([one for one in looked_at if _matches(f"/{one}/", named)] or looked_at)
 
     def kept_options(self) -> tuple[str, ...]:
         """Return the options of `addopts` that our runs keep, and what lets pytest start at all.
 
         >>> PytestConfig(addopts=("-n", "4", "-p", "a", "--import-mode=importlib")).kept_options()
         ('-p', 'a', '--import-mode=importlib')
-        >>> PytestConfig(keys=("minversion",)).kept_options()
+        >>> PytestConfig(section={"minversion": "8"}).kept_options()
         ('-o', 'minversion=')
         """
         kept = ["-c", os.devnull] if self.is_broken else []
@@ -148,14 +150,13 @@ class PytestConfig:
             "python_functions": shlex.join((*self.collected.functions, *USUAL.functions)),
         }
         for key, value in values.items():
-            if key in self.keys:
+            if key in self.section:
                 kept += ["-o", f"{key}={value}"]
         words = iter(self.addopts)
         for word in words:
             if word.startswith("-p"):
-                value = word[2:] or next(words, "")
-                kept += ["-p", value] if value else []
-            elif word.partition("=")[0] in KEPT_OPTIONS:
+                kept += ["-p", word[2:] or next(words, "")]
+            elif word.partition("=")[0] in _KEPT_OPTIONS:
                 kept.append(word if "=" in word else f"{word}={next(words, '')}")
         return tuple(kept)
 
@@ -167,21 +168,20 @@ class PytestConfig:
                 key of the file after it
                 (https://pytest-django.readthedocs.io/en/latest/configuring_django.html).
 
-        >>> PytestConfig(addopts=("--ds", "a"), django_settings="c").django_variable("b")
+        >>> PytestConfig(addopts=("--ds", "a")).django_variable("b")
         'a'
         """
         options = [word[5:] for word in self.kept_options() if word.startswith("--ds=")]
-        return options[-1] if options else given or self.django_settings
+        return options[-1] if options else given or str(self.section.get(DJANGO) or "").strip()
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _is_in(path: str, tops: Iterable[str]) -> bool:
-    """Say whether a file is one of `tops`, which are patterns, or lies below a folder of them."""
-    clean = [os.path.normpath(f"/{top}").rstrip("/") for top in tops]
-    return _matches(f"/{path}", [*clean, *(f"{top}/*" for top in clean)])
+def _below(tops: Iterable[str]) -> list[str]:
+    """Return patterns for what is one of `tops`, which are patterns, or below a folder of them."""
+    return [os.path.normpath(f"/{top}").rstrip("/") + "/*" for top in tops]
 
 
 def read_config(root: Path) -> PytestConfig:
@@ -190,31 +190,21 @@ def read_config(root: Path) -> PytestConfig:
     pytest stops at a file that cannot be parsed; here it sets nothing.
     """
     try:
-        name, section = _settings(root)
+        file, section = _settings(root)
+        lists = {key: _words(section[key]) for key in _LISTS if key in section}
+        kinds = (kind for kind in ("files", "classes", "functions") if f"python_{kind}" in section)
+        patterns = {kind: _words(section[f"python_{kind}"]) for kind in kinds}
     except _UNREADABLE:
         return PytestConfig(is_broken=True)
-    words = {key: _words(value) for key, value in section.items()}
-    kinds = ("files", "classes", "functions")
-    own = {kind: words[f"python_{kind}"] for kind in kinds if f"python_{kind}" in words}
-    lists = ("pythonpath", "testpaths", "norecursedirs", "addopts", "required_plugins")
-    lines = section.get("filterwarnings", ())
+    lines = section.get("filterwarnings")
     return PytestConfig(
-        file=name,
+        file=file,
+        section=section,
         filterwarnings=_words(lines.splitlines() if isinstance(lines, str) else lines),
-        collected=CollectionPatterns(**own),
-        keys=tuple(section),
-        django_settings=str(section.get("DJANGO_SETTINGS_MODULE") or "").strip(),
+        collected=CollectionPatterns(**patterns),
         is_broken=False,
-        **{key: words[key] for key in lists if key in words},
+        **lists,
     )
-
-
-def read_settings(root: Path) -> tuple[str, Mapping[str, object]]:
-    """Return the file of `root` that configures pytest, "" for none, and its values as they are."""
-    try:
-        return _settings(root)
-    except _UNREADABLE:
-        return "", {}
 
 
 def find_root(start: Path) -> Path:
@@ -225,20 +215,19 @@ def find_root(start: Path) -> Path:
     (https://docs.pytest.org/en/stable/reference/customize.html#finding-the-rootdir).
     """
     folders = (start, *start.parents)
-    configured = (folder for folder in folders if read_settings(folder)[0])
+    configured = (folder for folder in folders if read_config(folder).file)
     files = ("pyproject.toml", "setup.py")
     others = (folder for file in files for folder in folders if (folder / file).is_file())
     return next(configured, None) or next(others, start)
 
 
 def _settings(root: Path) -> tuple[str, Mapping[str, object]]:
-    for name, tables in _FILES:
+    for name, table in _FILES:
         if (root / name).is_file():
-            for table in tables:
-                section = _section(root / name, table)
-                # A file that is pytest's own configures it even where it is empty.
-                if section is not None or "pytest" in name:
-                    return name, section or {}
+            section = _section(root / name, table)
+            # A file that is pytest's own configures it even where it is empty.
+            if section is not None or "pytest" in name:
+                return name, section or {}
     return "", {}
 
 
@@ -267,10 +256,5 @@ def _section(path: Path, table: str) -> Mapping[str, object] | None:
 
 def _words(value: object) -> tuple[str, ...]:
     if isinstance(value, list | tuple):
-        return tuple(word for word in map(str, value) if word)
-    if not isinstance(value, str):
-        return ()
-    try:
-        return tuple(shlex.split(value, comments=True))
-    except ValueError:
-        return tuple(value.split())
+        return tuple(filter(None, map(str, value)))
+    return tuple(shlex.split(str(value or ""), comments=True))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import dis
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import CO_OPTIMIZED
@@ -17,7 +19,8 @@ _OWN = {"__file__", "__name__", "__doc__", "__annotations__", "__conditional_ann
 _BUILTINS = frozenset(dir(builtins)) | _OWN
 #: Names that the prompt of Python gives to the last result.
 _RESULTS = frozenset({"_", "__"})
-_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+#: What code asks of a name that it takes for known: attributes, "__call__" where it is called.
+Use = frozenset[str]
 _READS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_NAME"})
 
 
@@ -30,9 +33,7 @@ def _flow(source: str) -> tuple[frozenset[str], frozenset[str]]:
         for step in dis.get_instructions(code):
             inner = step.argval
             if isinstance(inner, CodeType):
-                is_function = inner.co_flags & CO_OPTIMIZED
-                is_called = is_function and inner.co_name not in _COMPREHENSIONS
-                follow(inner, set(), later if is_called else reads)
+                follow(inner, set(), later if inner.co_flags & CO_OPTIMIZED else reads)
             elif step.opname in ("STORE_NAME", "STORE_GLOBAL"):
                 (local if step.opname == "STORE_NAME" else bound).add(inner)
             elif step.opname in _READS and inner not in local | bound:
@@ -66,15 +67,18 @@ def bound_names(source: str) -> frozenset[str]:
 class Names:
     """The names of one statement at module level."""
 
-    #: Read before being bound in the statement itself, built-ins left out.
-    used: frozenset[str]
+    #: Read before being bound in the statement itself.
+    reads: frozenset[str]
     bound: frozenset[str]
     #: Names whose object may be changed: `x.append(1)`, `x[0] = 1`, `x.a = 1`, `f(x)` alone.
     changed: frozenset[str]
-    #: Built-ins it reads, in case something else binds their names.
-    builtin: frozenset[str]
     #: Modules imported with a star.
     stars: tuple[str, ...]
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The names that it reads, built-ins left out."""
+        return self.reads - _BUILTINS - _RESULTS
 
 
 def names_of(source: str) -> Names:
@@ -84,14 +88,12 @@ def names_of(source: str) -> Names:
         SyntaxError: `source` is not a module.
     """
     tree = parse(source)
-    read, bound = _flow(source)
+    reads, bound = _flow(source)
     stars = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.names[0].name == "*")
-    given = _BUILTINS | _RESULTS
     return Names(
-        used=read - given,
+        reads=reads - _OWN,
         bound=bound,
         changed=frozenset(_changed(tree)) - {""},
-        builtin=(read & given) - _OWN,
         stars=tuple("." * node.level + (node.module or "") for node in stars),
     )
 
@@ -112,38 +114,26 @@ def _changed(tree: ast.Module) -> Iterator[str]:
 
 def _root(node: ast.AST) -> str:
     """Return the name that an attribute, subscript or call chain starts from, or ""."""
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call | ast.Starred):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """What code does with a name that it takes for known."""
-
-    #: Whether it is called as it stands, with nothing before a dot.
-    called: bool = False
-    #: What is asked of it after a dot.
-    attributes: frozenset[str] = frozenset()
+    begin = re.match(r"[^\W\d]\w*\b(?![\"'])", ast.unparse(node))
+    return begin[0] if begin else ""
 
 
 def uses_in(*sources: str) -> Mapping[str, Use]:
     """Return what some code does with each name that it calls or asks something of.
 
+    >>> uses_in("f(x.y)") == {"f": {"__call__"}, "x": {"y"}}
+    True
+
     Raises:
         SyntaxError: one of the sources is not Python.
     """
-    nodes = [node for source in sources for node in ast.walk(parse(source))]
-    functions = [node.func for node in nodes if isinstance(node, ast.Call)]
-    called = {node.id for node in functions if isinstance(node, ast.Name)}
-    attributes: dict[str, set[str]] = {name: set() for name in called}
-    for node in nodes:
+    uses: defaultdict[str, set[str]] = defaultdict(set)
+    for node in (node for source in sources for node in ast.walk(parse(source))):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            attributes.setdefault(node.value.id, set()).add(node.attr)
-    return {
-        name: Use(called=name in called, attributes=frozenset(asked))
-        for name, asked in attributes.items()
-    }
+            uses[node.value.id].add(node.attr)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            uses[node.func.id].add("__call__")
+    return {name: frozenset(asked) for name, asked in uses.items()}
 
 
 def needed(sources: Sequence[str], last: int, wanted: frozenset[str] = frozenset()) -> list[int]:
@@ -155,10 +145,11 @@ def needed(sources: Sequence[str], last: int, wanted: frozenset[str] = frozenset
     *every, asked = [names_of(source) for source in sources[: last + 1]]
     imports = [n.bound for n, s in zip(every, sources, strict=False) if s.startswith(IMPORTS)]
     imported = frozenset[str]().union(*imports)
-    need = asked.used | asked.builtin | wanted
+    need = asked.reads | wanted
     chosen: list[int] = []
     for index, names in reversed([*enumerate(every)]):
-        if need & (names.bound | (names.changed - imported)):
+        # What an imported name stands for is not made by what is done with it.
+        if need & names.bound or need & names.changed - imported:
             chosen.insert(0, index)
-            need = (need - names.bound) | names.used | names.builtin
+            need = (need - names.bound) | names.reads
     return chosen

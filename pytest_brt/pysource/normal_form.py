@@ -8,20 +8,19 @@ the names of their variables (PLY) and the modes of their files.
 from __future__ import annotations
 
 import ast
+import os
 import re
-import stat
-from collections.abc import Iterator, Sequence
-from copy import copy
-from functools import lru_cache
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pytest_brt.codec import content_id
-from pytest_brt.pysource.parse import decode, is_constant, parse
+from pytest_brt.pysource.parse import decode, is_constant, parse, tree_of
 from pytest_brt.types import FileChange
 
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_IMPORT = (ast.Import, ast.ImportFrom)
 _TEST = re.compile(r"[Tt]est")
+_IMPORT = re.compile(r"(?:import|from) ")
 
 
 def normal_test(source: str) -> str:
@@ -32,29 +31,18 @@ def normal_test(source: str) -> str:
     """
     tree = parse(source)
     nodes = [*ast.walk(tree)]
-    tests = [node.name for node in nodes if isinstance(node, _NAMED) and _TEST.match(node.name)]
-    numbers = {name: f"{name[:4]}_{n}" for n, name in enumerate(dict.fromkeys(tests))}
+    tests = (node for node in nodes if isinstance(node, _NAMED) and _TEST.match(node.name))
+    for number, test in enumerate(tests):
+        test.name = f"{test.name[:4]}_{number}"
     for node in nodes:
-        if isinstance(node, _NAMED):
-            node.name = numbers.get(node.name, node.name)
-        elif isinstance(node, ast.Name):
-            node.id = numbers.get(node.id, node.id)
         body = getattr(node, "body", None)
         if isinstance(body, list):
             said = [one for one in body if not (isinstance(one, ast.Pass) or is_constant(one))]
             body[:] = said or [ast.Pass()]
-    imports = {line for node in tree.body if isinstance(node, _IMPORT) for line in _bindings(node)}
-    rest = [ast.unparse(node) for node in tree.body if not isinstance(node, _IMPORT)]
+    statements = [ast.unparse(node) for node in tree.body]
     # A "from __future__" must be first: "f" comes before "i", "_" before letters.
-    return "\n".join([*sorted(imports), *rest])
-
-
-def _bindings(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    """Yield a statement for each name that an import binds."""
-    for alias in node.names:
-        one = copy(node)
-        one.names = [alias]
-        yield ast.unparse(one)
+    imports = sorted(filter(_IMPORT.match, statements))
+    return "\n".join([*imports, *(one for one in statements if not _IMPORT.match(one))])
 
 
 def test_key(source: str) -> str:
@@ -79,27 +67,19 @@ def patch_key(changes: Sequence[FileChange], root: Path) -> str:
     parts: list[str] = []
     for change in sorted(changes, key=lambda change: change.path):
         place = root / change.path
-        before = None
-        if place.is_file():
-            is_executable = bool(place.stat().st_mode & stat.S_IXUSR)  # as patches are applied
-            before = _form(change.path, place.read_bytes(), is_executable)
+        content = place.read_bytes() if place.is_file() else None
+        before = _form(change.path, content, os.access(place, os.X_OK))
         after = _form(change.path, change.content, change.executable)
-        parts += [change.path, after or "absent"] if after != before else []
+        parts += [change.path, after] if after != before else []
     return content_id("patch", *parts)
 
 
-def _form(path: str, content: bytes | None, is_executable: bool) -> str | None:
-    """Return what tells a file from others, None where there is none."""
+def _form(path: str, content: bytes | None, is_executable: bool) -> str:
+    """Return what tells a file from others; None is no content where there is no file."""
     if content is None:
-        return None
-    form = _program(content) if path.endswith((".py", ".pyi")) else content_id(content)
-    return f"{'program' if is_executable else 'file'} {form}"
-
-
-@lru_cache(maxsize=64)
-def _program(content: bytes) -> str:
-    """Return what a Python file says; patches change the same ones again and again."""
-    try:
-        return content_id(ast.dump(parse(decode(content))))
-    except (SyntaxError, RecursionError):
-        return content_id(content)
+        return "absent"
+    mode, program = "program" if is_executable else "file", ""
+    if path.endswith((".py", ".pyi")):
+        with suppress(SyntaxError, RecursionError):
+            program = ast.dump(tree_of(decode(content)))
+    return content_id(mode, program or content)

@@ -129,26 +129,6 @@ def is_test_class(node: ast.ClassDef) -> bool:
     return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
 
 
-def bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the blocks of statements inside the compound statement `node`."""
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(node, field, None)
-        if isinstance(block, list) and block:
-            yield block
-    for clause in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield clause.body
-
-
-def bound_targets(node: ast.stmt) -> Iterator[str]:
-    """Yield the names that the statement `node` itself assigns, with its blocks left out."""
-    for field in ("targets", "target", "items"):
-        value = getattr(node, field, [])
-        for target in value if isinstance(value, list) else [value]:
-            for inner in ast.walk(target):
-                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                    yield inner.id
-
-
 def called_name(call: ast.Call) -> str:
     """Return the name of what is called, without what stands before a dot; "" for no name.
 

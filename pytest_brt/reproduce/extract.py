@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pytest_brt.agents.reply import fenced_blocks
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import slug
-from pytest_brt.localise.host_files import rank_hosts, read_hosts
+from pytest_brt.localise.host_files import host_of
 from pytest_brt.project.imports import add_imports, can_import, resolve
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import bound_names, undefined_names
@@ -158,7 +158,7 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str]
         SyntaxError: it is not Python.
     """
     if host is None:
-        host = next(iter(rank_hosts(source, read_hosts(index))), "")
+        host = host_of(source, index)
     imports = [node for node in parse(source).body if isinstance(node, ast.ImportFrom)]
     bare = without(source, [one for one in imports if not can_import(one, index)])
     if host:

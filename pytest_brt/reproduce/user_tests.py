@@ -70,7 +70,7 @@ def _without_marks(path: str, source: str) -> str:
     """Return the text without the strict xfail marks of its tests; as it is where it is broken."""
     if "xfail" not in source:
         return source
-    from pytest_brt.edit.xfail import marked_tests, unmark  # libcst takes half a second
+    from pytest_brt.edit.add_tests import marked_tests, unmark  # libcst takes half a second
 
     data = source.encode()
     try:

@@ -61,12 +61,6 @@ def test_the_best_test_goes_into_a_file_that_is_there(tmp_path: Path) -> None:
         plan_edit(clashing, ISSUE, tmp_path, host="test_host.py")
 
 
-def test_pytest_is_imported_above_the_projects_own(tmp_path: Path) -> None:
-    test = replace(candidate(), source="import pkg\n\n\ndef test_new():\n    assert pkg.f()\n")
-    lines = plan_edit([test], ISSUE, tmp_path, mark=True).edit.after.decode().splitlines()
-    assert lines[2:4] == ["import pytest", "import pkg"]
-
-
 @pytest.mark.parametrize("host", ["../test_a.py", "/srv/test_a.py", "test_\0.py"])
 def test_nothing_is_written_outside_of_the_project(tmp_path: Path, host: str) -> None:
     with pytest.raises(EditProblem, match="outside of the project"):

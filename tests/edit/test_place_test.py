@@ -8,7 +8,6 @@ from pytest_brt.edit.place_test import place
 from pytest_brt.errors import EditProblem
 
 TEST = """\
-import pytest
 from pkg import area
 
 
@@ -349,9 +348,9 @@ def test_a_fixture_and_parameters_come_along() -> None:
 
 
 def test_a_method_is_written_with_the_indentation_of_its_class() -> None:
-    host = "class TestX:\n\tdef test_a(self):\n\t\tassert 1\n\t# end\n"
+    host = "class TestX:\n\tdef test_a(self):\n\t\tassert 1\n"
     source = 'def test_b(a, *, b):\n    """One\n    two.\n    """\n    for x in a:\n        b(x)\n'
     assert placed(host, source) == (
         host + "\n\tdef test_b(self, a, *, b):\n"
-        '\t\t"""One\n\t    two.\n\t    """\n\t\tfor x in a:\n\t\t\tb(x)\n'
+        '\t    """One\n\t    two.\n\t    """\n\t    for x in a:\n\t        b(x)\n'
     )

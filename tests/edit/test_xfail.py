@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.edit.xfail import mark_xfail, marked_tests, unmark
+from pytest_brt.edit.add_tests import mark_xfail, marked_tests, unmark
 from pytest_brt.errors import EditProblem
 
 HOST = b"""\

@@ -1,4 +1,4 @@
-"""Places of a bug, from all signs; lines seen through the engine."""
+"""Places that a user names, and those whose words a report quotes."""
 
 from __future__ import annotations
 
@@ -23,38 +23,13 @@ def outer(value):
 def inner(value):
     step = 2
     return value // (step - 2)
-
-
-class Box:
-    size = 1
-
-    def grow(self):
-        self.size += 1
-        return self.size
 """
-TESTS = """\
-from pkg.core import Box, outer
-
-
-def test_small():
-    assert outer(1) == 1
-
-
-def test_grow():
-    assert Box().grow() == 2
-"""
-REPORT = "# outer(5) fails\n\n```python\nfrom pkg.core import outer\nouter(5)\n```\n"
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("places") / "project"
-    (root / "src/pkg").mkdir(parents=True)
-    (root / "tests").mkdir()
-    (root / "src/pkg/__init__.py").write_text("", encoding="utf-8")
-    (root / "src/pkg/core.py").write_text(CORE, encoding="utf-8")
-    (root / "tests/test_core.py").write_text(TESTS, encoding="utf-8")
-    (root / "report.md").write_text(REPORT, encoding="utf-8")
+    write_tree(root, {"src/pkg/__init__.py": "", "src/pkg/core.py": CORE})
     return root
 
 
@@ -84,9 +59,6 @@ MORE = {
         "def quiet(text):\n    return text\n\n\ndef loud(text):\n"
         "    raise ValueError('Malformed price tag %s' % text)\n"
     ),
-    "pkg/testing/__init__.py": "",
-    "pkg/testing/compare.py": "def same(one, other):\n    return one == other\n",
-    "tests/test_say.py": "from pkg.testing.compare import same\nfrom pkg.say import quiet\n",
 }
 
 

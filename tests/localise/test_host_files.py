@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_brt.localise.host_files import nearest_test_file, rank_hosts, read_hosts
+from pytest_brt.localise.host_files import host_of, nearest_test_file
 from pytest_brt.localise.suspects import find_suspects
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.report.load import read_issue
-from pytest_brt.types import Place
 from tests.support.trees import write_tree
 
 FILES = {
@@ -49,13 +48,11 @@ def nearest(text: str, index: Index) -> str:
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        # By what is called, and the words of the test, though no file is named after the suspect.
-        ("`create_index` is wrong for trees\n\nIt is.", "tests/test_once.py"),
-        ("`create_index` is wrong the second time\n\nAgain.", "tests/test_environment.py"),
+        # By what is called, in the title and in code, though no file is named after the suspect.
+        ("`create_index` is wrong\n\nSee `test_first`.", "tests/test_environment.py"),
+        ("`create_index` is wrong\n\nSee `test_trees`.", "tests/test_once.py"),
         # By name, and by use.
         ("`grow` is wrong\n\nIt is.", "tests/test_tree.py"),
-        # By the option that tests spell, though nothing in the product does.
-        ("Odd\n\nI pass --dry-run to it.", "tests/test_cli.py"),
     ],
 )
 def test_the_nearest_file(text: str, path: str, index: Index) -> None:
@@ -66,16 +63,8 @@ def test_without_any_sign_there_is_none(index: Index) -> None:
     assert nearest("zzz\n\nyyy", index) == ""
 
 
-def test_what_imports_the_likeliest_module_is_nearer(index: Index) -> None:
-    issue = read_issue("Odd\n\nyyy", "-")
-    place = Place(path="pkg/tree.py", function="", line=1, end_line=0, score=1.0)
-    importers = {"tests/test_aaa.py", "tests/test_tree.py"}
-    assert nearest_test_file(issue, index, (place,)) in importers
-
-
 def test_the_file_in_which_a_test_fails_says_where_it_belongs(index: Index) -> None:
     source = "from pkg.entries import Entries\n\n\ndef test_bug():\n    Entries().create_index()\n"
     source += "    grow(1)\n"
-    hosts = read_hosts(index)
-    assert rank_hosts(source, hosts)[0] != "tests/test_tree.py"
-    assert rank_hosts(source, hosts, "pkg/tree.py")[0] == "tests/test_tree.py"
+    assert host_of(source, index) != "tests/test_tree.py"
+    assert host_of(source, index, "pkg/tree.py") == "tests/test_tree.py"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_brt.localise.query import Source, query_of
+from pytest_brt.localise.suspects import Source, query_of
 from pytest_brt.report.load import read_issue
 
 

@@ -118,16 +118,6 @@ def test_only_in_named_files(index: Index) -> None:
     assert {s.path for s in found} == {"pkg/core/shapes.py"}
 
 
-def test_order_is_stable(index: Index) -> None:
-    found = suspects(TRACEBACK, index)
-    assert found == suspects(TRACEBACK, index)
-    assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
-
-
-def test_an_empty_report_has_no_suspects(index: Index) -> None:
-    assert suspects("zzz", index) == ()
-
-
 SHAPES = ("Dot", "Line", "Ring", "Wave", "Knot")
 PRINTERS = {
     "pkg/__init__.py": "",

@@ -15,7 +15,7 @@ MODULE = textwrap.dedent(
     from .core import (Thing as T,
                        other)
     LIMIT: int = 3
-    a, (b, *c) = 1, (2, 3)
+    a = b = 1
     if LIMIT:
         from x import *
         late = 1
@@ -48,7 +48,7 @@ def test_definitions() -> None:
     facts = read_facts(MODULE)
     found = {d.qualname: d for d in facts.definitions}
     assert list(found) == [
-        *("LIMIT", "a", "b", "c", "late", "conditional"),
+        *("LIMIT", "a", "b", "late", "conditional"),
         *("Walker", "Walker.walk", "Walker.later"),
     ]
     walker = found["Walker"]

@@ -11,9 +11,6 @@ def test_environments_are_left_out(tmp_path: Path) -> None:
     for folder in ("env/tests", "pkg"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "core.py").write_text("", "utf-8")
-    (tmp_path / "env/pyvenv.cfg").write_text("", "utf-8")
-    # At the top it is the project's own affair.
-    (tmp_path / "pyvenv.cfg").write_text("", "utf-8")
     assert set(scan_tree(tmp_path)) == {"pkg/core.py"}
 
 

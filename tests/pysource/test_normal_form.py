@@ -9,7 +9,8 @@ from pytest_brt.types import FileChange
 
 FIRST = '''\
 """Doc."""
-import os, json
+import os
+import json
 from pkg import area
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.project.words import split_identifier, stem, terms_in, terms_of
+from pytest_brt.project.terms import split_identifier, stem, terms_of
 
 
 def test_words() -> None:
@@ -39,8 +39,8 @@ def test_split_loses_no_letter(name: str) -> None:
     assert "".join(split_identifier(name)) == name.replace("_", "").replace(".", "").lower()
 
 
-@given(st.text(alphabet=st.sampled_from("abcXYZ_09"), min_size=2, max_size=20))
+@given(st.text(alphabet=st.sampled_from("abcXYZ_"), min_size=2, max_size=20))
 def test_case_and_outer_underscores_do_not_change_the_whole(name: str) -> None:
     whole = stem(name.lower().strip("_"))
     if len(name.lower().strip("_")) > 1:
-        assert whole in terms_in([name]) & terms_in([f"_{name}"])
+        assert whole in terms_of(name) & terms_of(f"_{name}")
