@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
+from pathlib import Path
 
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.project.index import Index
-from pytest_brt.pysource.names import Names, names_of, uses_in
+from pytest_brt.pysource.names import Names, names_of, undefined_names, uses_in
 from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.report.statements import read_report
 from pytest_brt.sandbox.events import StatementResult
@@ -70,17 +70,17 @@ class Reports:
         """Return what a report says."""
         return self._readings.get(issue.id, lambda: read_report(issue))
 
-    def observed(self, issue: Issue, engine: Runner) -> ObservedReport:
-        """Return what the statements of a report do.
+    def observed(self, issue: Issue, engine: Runner, cache: Path | None = None) -> ObservedReport:
+        """Return what the statements of a report do; `cache` keeps the project's index.
 
         Raises:
             SubjectProblem: the subject's interpreter cannot be started.
         """
         reading = self.reading(issue)
-        return self._observed.get(issue.id, lambda: run_snippets(reading, engine))
+        return self._observed.get(issue.id, lambda: run_snippets(reading, engine, cache))
 
 
-def run_snippets(reading: Reading, engine: Runner) -> ObservedReport:
+def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) -> ObservedReport:
     """Run the statements of a report in one namespace, in order.
 
     Names that nothing in the report binds are imported first.
@@ -91,19 +91,21 @@ def run_snippets(reading: Reading, engine: Runner) -> ObservedReport:
     sources = [statement.source for statement in reading.statements]
     names = [names_of(source) for source in sources]
     own: dict[str, str] = {}  # they serve what stands above, too
+    bound: frozenset[str] = frozenset()
+    unbound: list[frozenset[str]] = []
     for source, one in zip(sources, names, strict=True):
+        unbound.append(one.used - bound)
+        bound |= one.bound
         if source.startswith(IMPORTS) and not one.stars:
             own = {**dict.fromkeys(one.bound, source), **own}
-    stars = tuple(dict.fromkeys(star for one in names for star in one.stars))
-    imports = ImportResolver(engine=engine, stars=stars, own=own, uses=uses_in(*sources))
-    bound = accumulate((one.bound for one in names), frozenset.union, initial=frozenset[str]())
-    unbound = [one.used - before for one, before in zip(names, bound, strict=False)]
-    loose = frozenset[str]().union(*unbound)
+    stars = dict.fromkeys(star for one in names for star in one.stars)
+    imports = ImportResolver(engine, cache, own, stars, uses_in(*sources))
+    loose = {name for some in unbound for name in some}
     imports.resolve(loose)
     # What a star gives is imported by name.
     order = [at for at, one in enumerate(names) if not one.stars]
     results, ended = _run_all(sources, order, imports.imports_for(loose), engine)
-    observations = (
+    observations = tuple(
         Observation(
             statement=statement,
             names=names[at],
@@ -113,7 +115,7 @@ def run_snippets(reading: Reading, engine: Runner) -> ObservedReport:
         )
         for at, statement in enumerate(reading.statements)
     )
-    return ObservedReport(reading=reading, imports=imports, observations=tuple(observations))
+    return ObservedReport(reading=reading, imports=imports, observations=observations)
 
 
 def _run_all(
@@ -140,13 +142,12 @@ def functions_run(
     Raises:
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    ran = [one for one in observed.observations if one.result is not None]
-    rest = [one.source for one in ran if not one.source.startswith(IMPORTS)]
+    ran = [one.source for one in observed.observations if one.result is not None]
+    imports = [source for source in ran if source.startswith(IMPORTS)]
+    rest = [source for source in ran if source not in imports]
     if not rest:
         return frozenset()
-    imports = [one.source for one in ran if one.source.startswith(IMPORTS)]
-    used = {name for one in ran for name in one.names.used}
-    before = (*observed.imports.imports_for(used), *imports)
+    before = (*observed.imports.imports_for(undefined_names("\n".join(ran))), *imports)
     program = Script(statements=(*before, *rest), calls_from=len(before))
     called = run_statements(engine, program).called
     around = [(path, index.definition_at(path, line)) for path, line in called]

@@ -78,7 +78,7 @@ class Workbench:
         Raises:
             SubjectProblem: the subject's interpreter cannot be started.
         """
-        return self.reports.observed(issue, self.engine)
+        return self.reports.observed(issue, self.engine, self.cache)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
