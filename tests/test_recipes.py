@@ -48,14 +48,16 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.report.load import read_issue
-from pytest_brt.reproduce.replay import replay
+from pytest_brt.reproduce.replay import attempt
+from pytest_brt.reproduce.strategy import Workbench
 
 sandbox = open_sandbox("auto")
 subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={}, sandbox=sandbox)
 engine = Runner(subject, sandbox, limits=Limits())
 text = "double\\n\\n`double(2)` gives 5.\\n\\nIt should return a `str`.\\n"
 try:
-    tests = replay(read_issue(text, "issue.md"), engine=engine).tests
+    bench = Workbench(engine=engine, model=None, say=lambda _: None)
+    tests = attempt(read_issue(text, "issue.md"), 0, bench).tests
 finally:
     engine.close()
 best = next(item for item in tests if item.test.oracle.kind == "type-of-result")

@@ -1,13 +1,19 @@
-"""What an oracle wants tested, before a test is written of it."""
+"""What an oracle wants tested, before a test is written of it, and how it compares a result."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pytest_brt.observe.results import Form, Result
+from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
 from pytest_brt.types.report import Claim
+
+#: Characters of a string that needs lines of its own, and of its parts there.
+_LONG, _PART = 60, re.compile(r".{1,65}$|.{1,65}(?<= )|.{1,65}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +61,51 @@ def quote_of(claims: Iterable[Claim]) -> str:
     """Return the report's words for a claim, "" where they say no more than the claim itself."""
     said = (claim.sentence for claim in claims if len(claim.sentence) > len(claim.text) + 7)
     return one_line(next(said, ""))
+
+
+def comparison(result: Result, other: str, *, differs: bool) -> tuple[str, ...]:
+    """Return the lines that compare a result with `other`.
+
+    `other` is Python source where the result can be evaluated, else the text itself.
+    """
+    same, name = ("!=", "reported") if differs else ("==", "expected")
+    expression = _grouped(result.expression)
+    if result.form is Form.VALUE and result.evaluable:
+        if other.strip() in ("True", "False", "None") and result.type in ("", "bool"):
+            same = "is not" if differs else "is"
+        return (f"assert {expression} {same} {_grouped(other)}",)
+    text = literal(other)
+    lines = [f"{name} = {text}"] if "\n" in text else []
+    text = name if lines else text
+    if result.form is Form.STDOUT:
+        return (*lines, result.expression, f"assert capsys.readouterr().out {same} {text}")
+    if result.form is Form.VALUE:
+        expression = f"repr({result.expression})"
+    elif result.type != "str":
+        expression = f"str({result.expression})"
+    return (*lines, f"assert {expression} {same} {text}")
+
+
+def _grouped(expression: str) -> str:
+    """Return `expression`, in parentheses where it binds no stronger than a comparison."""
+    text = expression.strip()
+    match parse_or_empty(f"{text} == 0").body:
+        case [ast.Expr(ast.Compare(ast.Constant(str(value)), [_]))] if len(text) > _LONG:
+            return literal(value)
+        case [ast.Expr(ast.Compare(_, [_]))] if "\n" not in text:
+            return text
+    return f"({text})"
+
+
+def literal(text: str) -> str:
+    """Return a Python string literal for `text`; one that is long as adjacent literals.
+
+    >>> literal("a")
+    '"a"'
+    """
+    if len(text) > _LONG:
+        lines = text.splitlines(keepends=True)
+        parts = [literal(part) for line in lines for part in _PART.findall(line)]
+        return "(\n" + "".join(f"    {part}\n" for part in parts) + ")"
+    plain = repr(text)
+    return plain if '"' in plain else f'"{plain[1:-1]}"'

@@ -9,20 +9,17 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_brt.oracle.environment_errors import not_set_up
 from pytest_brt.oracle.evidence import measured
 from pytest_brt.oracle.report_facts import (
     ASSERTIONS,
     ReportFacts,
     asserts_reported_bug,
     failure_matches_report,
-    shows_exception,
 )
 from pytest_brt.render.words import FAILURES, run_words
-from pytest_brt.report.match import messages_agree
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -42,6 +39,21 @@ from pytest_brt.types import (
 Runs = tuple[TestRun, ...]
 #: Seconds that a test gets, however late it is.
 _LEAST = 5.0
+#: What the message of an exception holds that says that something around a test is missing. Where
+#: each comes from: asyncio (``loop.create_connection``), errno's ECONNREFUSED, ENETUNREACH, EROFS
+#: and EPERM, ``socket.getaddrinfo``, urllib3, pytest-django, Django's ``SimpleTestCase``.
+_MISSING = (
+    "Connect call failed", "Connection refused", "Network is unreachable",
+    "Name or service not known", "Temporary failure in name resolution",
+    "nodename nor servname provided", "Failed to resolve", "getaddrinfo failed",
+    "Read-only file system", "Operation not permitted",
+    "Database access not allowed", "are not allowed in SimpleTestCase subclasses",
+)  # fmt: skip
+#: Types that say what this machine lacks, unless the report names them.
+_NOT_HERE = frozenset(
+    {"ImproperlyConfigured", "AppRegistryNotReady", "OperationalError", "ModuleNotFoundError"}
+    | {"ConnectionRefusedError", "PackageNotFoundError", "FileNotFoundError"}
+)
 #: The test or its surroundings are not fit to say anything.
 _LACKING = frozenset({Verdict.BROKEN, Verdict.INVALID, Verdict.SKIP})
 #: What differs between messages that say the same: addresses, and names of tests.
@@ -61,34 +73,37 @@ class Rating:
 
 
 def run_tests(
-    tests: Sequence[CandidateTest], engine: Runner, repeat: int, *, deadline: float = math.inf
+    tests: Sequence[CandidateTest],
+    engine: Runner,
+    repeat: int,
+    *,
+    deadline: float = math.inf,
+    test_seconds: float = math.inf,
+    seconds: float = math.inf,
+    watch: Sequence[str] = (),
 ) -> dict[str, Runs]:
     """Run every test on the unpatched tree; those that fail `repeat` times, with other hash seeds.
 
     With another seed a test that depends on the order of a set shows. Towards `deadline`, as
     `time.monotonic` counts, a test gets its share of what is left and no more, so that a few that
     hang do not use up everything; but a few seconds in any case. Tests in files of the project
-    bring as many runs as they have items.
+    bring as many runs as they have items. The rest is as `Runner.run` has it.
     """
-
-    def run(targets: Sequence[Test], seed: int) -> Iterable[TestRun]:
-        seconds = max(_LEAST, (deadline - time.monotonic()) / len(targets))
-        return engine.run(targets, hash_seed=seed, test_seconds=seconds)
-
-    return run_again(tests, repeat, run)
-
-
-def run_again(
-    tests: Sequence[CandidateTest],
-    repeat: int,
-    run: Callable[[Sequence[Test], int], Iterable[TestRun]],
-) -> dict[str, Runs]:
-    """Run tests by `run`, which is given a hash seed; those that fail `repeat` times in all."""
     runs: dict[str, Runs] = {test.id: () for test in tests}
+    waiting = tests
     for seed in range(max(1, repeat)):
-        waiting = [test for test in tests if seed == 0 or _fails(runs[test.id])]
-        for one in run([*map(Test.of, waiting)], seed) if waiting else ():
+        if not waiting:
+            break
+        share = max(_LEAST, (deadline - time.monotonic()) / len(waiting))
+        for one in engine.run(
+            [*map(Test.of, waiting)],
+            hash_seed=seed,
+            test_seconds=min(share, test_seconds),
+            seconds=seconds,
+            watch=watch,
+        ):
             runs[one.test] += (one,)
+        waiting = [test for test in tests if _fails(runs[test.id])]
     return runs
 
 
@@ -110,7 +125,7 @@ def judge(test: CandidateTest, runs: Runs, facts: ReportFacts | None, rating: Ra
     judgement = Judgement(
         verdict=verdict,
         candidate=True,
-        reason="; ".join(filter(None, (describe_failure(test, runs[0]), *rating.reasons))),
+        reason="; ".join((_describe_failure(test, runs[0]), *rating.reasons)),
         confidence=round(figures.confidence if figures else rating.confidence, 2),
         runs=runs,
         evidence=rating.evidence,
@@ -122,6 +137,19 @@ def judge(test: CandidateTest, runs: Runs, facts: ReportFacts | None, rating: Ra
 def refused(verdict: Verdict, reason: str, runs: Runs) -> Judgement:
     """Return the judgement of a test that is no candidate."""
     return Judgement(verdict=verdict, candidate=False, reason=reason, confidence=0.0, runs=runs)
+
+
+def rescored(judged: JudgedTest, confidence: float, reason: str) -> JudgedTest:
+    """Return the same test with another confidence, and a further reason."""
+    old = judged.judgement
+    # Another number than its own is none that was measured.
+    figures = old.measured if confidence == old.confidence else None
+    reason = f"{old.reason}; {reason}"
+    new = replace(old, confidence=round(confidence, 2), measured=figures, reason=reason)
+    return replace(judged, judgement=new)
+
+
+# -- the questions --
 
 
 def refusal(test: CandidateTest, runs: Runs, facts: ReportFacts | None) -> str:
@@ -136,27 +164,29 @@ def examine(test: CandidateTest, runs: Runs, facts: ReportFacts | None) -> tuple
     It is a bug test of the report if all answers are yes. Without `facts` it is asked only whether
     it fails, and every time.
     """
-    answers = _answers(test, runs, facts)
-    return tuple(Finding(question=check, answer=yes, said=said) for check, yes, said in answers)
+    return tuple(
+        Finding(question=question, answer=answer, said=said)
+        for question, answer, said in _answers(test, runs, facts)
+    )
 
 
 def _answers(
     test: CandidateTest, runs: Runs, facts: ReportFacts | None
 ) -> Iterator[tuple[Check, bool | None, str]]:
-    fails, verdicts = _fails(runs), ", ".join(run.verdict for run in runs)
-    said = (run_words(runs[0]) or verdicts) if runs else "the test did not run"
+    fails, is_flaky = _fails(runs), _is_flaky(runs)
+    verdicts = ", ".join(run.verdict for run in runs)
+    said = run_words(runs[0]) if runs else "the test did not run"
     yield Check.FAILS, fails, "passes on this tree" if verdicts == Verdict.PASS else said
-    is_flaky = _is_flaky(runs)
-    often = f"{len(runs)} runs" if fails else ""
-    differ = f"its runs on the same tree differ: {verdicts}"
-    yield Check.STEADY, not is_flaky if fails or is_flaky else None, differ if is_flaky else often
+    if is_flaky:
+        yield Check.STEADY, False, f"its runs on the same tree differ: {verdicts}"
+    else:
+        yield Check.STEADY, fails or None, f"{len(runs)} runs" if fails else ""
     if facts is None:
         return
     raised = runs[0].raised if runs else None
-    missing = not_set_up(raised, facts.text) if raised else ""
-    lacks = f"not set up on this machine: {missing}" if missing else ""
-    if runs and runs[0].verdict in _LACKING:
-        lacks = lacks or said
+    lacks = said if runs and runs[0].verdict in _LACKING else ""
+    if missing := missing_here(raised, facts.text):
+        lacks = f"not set up on this machine: {missing}"
     yield Check.EQUIPPED, not lacks, lacks
     is_fit = fails and not is_flaky and not lacks
     yield Check.AS_REPORTED, *(_as_reported(test, runs[0], facts) if is_fit else (None, ""))
@@ -165,6 +195,23 @@ def _answers(
     bug = "" if is_reported else asserts_reported_bug(test, facts)
     # What passes here may hold for right what nobody has called wrong yet.
     yield Check.HONEST, False if bug else fails or None, bug
+
+
+def missing_here(raised: Raised | None, report: str | None = None) -> str:
+    """Return what says that something around a test is missing, "" where nothing does.
+
+    A test that fails so on the unpatched tree reproduces nothing; on a patch it says nothing of
+    the patch, which may have come further than without. With the text of a `report`, types say it
+    too that this does not name.
+    """
+    if raised is None:
+        return ""
+    last = raised.frames[-1].path if raised.frames else ""
+    if raised.type == "KeyError" and last.endswith(("/os.py", "<frozen os>")):
+        return f"environment variable {raised.message} is not set (--brt-env NAME=VALUE)"
+    if report is not None and raised.name in _NOT_HERE and raised.name not in report:
+        return f"{raised.name}: {first_line(raised)}"
+    return next((text for text in _MISSING if text in raised.message), "")
 
 
 def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> tuple[bool | None, str]:
@@ -178,11 +225,10 @@ def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> tuple
         return True, said
     if test.oracle.kind is not OracleKind.WRITTEN:
         return True, "fails as the report's code does here"
-    if not facts.names_failure:
-        return None, "the report names neither an exception nor a value"
     if raised.name in ASSERTIONS:
         return None, "its failure shows no value that the report has"
-    return None if facts.is_crash else False, f"the report does not name {raised.name}"
+    is_about_values = (facts.shown or facts.stated) and not facts.is_crash
+    return False if is_about_values else None, f"the report does not name {raised.name}"
 
 
 def _something_else(test: CandidateTest, run: TestRun, raised: Raised, facts: ReportFacts) -> str:
@@ -191,11 +237,11 @@ def _something_else(test: CandidateTest, run: TestRun, raised: Raised, facts: Re
     is_claim, what = name in ASSERTIONS, f"{name}: {first_line(raised)}"
     if seen is None and not is_claim and test.oracle.kind is not OracleKind.WRITTEN:
         return f"stopped before its check: {what}"
-    if seen and not _are_alike(seen, raised):
+    if seen and (seen.name, _place(seen)) != (name, _place(raised)):
         return f"raises another exception than the report's code did here: {what}"
     if any(frame.project and frame.path != test.path for frame in raised.frames):
         return ""
-    is_shown = not is_claim and shows_exception(facts, raised)
+    is_shown = not is_claim and what in facts.text
     # Of a call that does not fit, Python complains before any line of the project runs.
     if run.used_project is False and not (is_shown and run.mismatch):
         return "no code of the project ran in it"
@@ -204,11 +250,7 @@ def _something_else(test: CandidateTest, run: TestRun, raised: Raised, facts: Re
     return f"fails in the test itself, not in the project: {name}"
 
 
-def _are_alike(seen: Raised, raised: Raised) -> bool:
-    """Say whether two exceptions are one: of a type, from one place or with the same words."""
-    is_there = _place(seen) != "" and _place(seen) == _place(raised)
-    says = not seen.message or is_there or messages_agree(seen.message, raised.message)
-    return seen.name == raised.name and says
+# -- a failure --
 
 
 def _place(raised: Raised) -> str:
@@ -235,29 +277,20 @@ def failure_key(run: TestRun) -> str:
     return f"{raised.type}|{_CHANGING.sub('_', first_line(raised))}|{place}"
 
 
-def describe_failure(test: CandidateTest, run: TestRun) -> str:
+def _describe_failure(test: CandidateTest, run: TestRun) -> str:
     """Say in one line how a test failed."""
-    raised, words = run.raised, FAILURES[test.oracle.kind]
+    raised, kind = run.raised, test.oracle.kind
     if raised and raised.name not in ASSERTIONS:
-        return " in ".join(filter(None, (f"raises {raised.name}", _place(raised))))
-    is_drafted = words and test.oracle.kind is not OracleKind.WRITTEN
-    line = first_line(raised)[:160] if raised and not is_drafted else ""
-    return f"fails: {line}" if line else words or "fails"
+        place = _place(raised)
+        return f"raises {raised.name} in {place}" if place else f"raises {raised.name}"
+    if raised and kind in (OracleKind.WRITTEN, OracleKind.NO_RAISE) and raised.message.strip():
+        return f"fails: {first_line(raised)[:160]}"
+    return FAILURES[kind] or "fails"
 
 
 def first_line(raised: Raised) -> str:
     """Return the first line of an exception's message, cut to size."""
     return raised.message.strip().split("\n")[0][:200]
-
-
-def rescored(judged: JudgedTest, confidence: float, reason: str = "") -> JudgedTest:
-    """Return the same test with another confidence, and a further reason."""
-    old = judged.judgement
-    text = "; ".join(filter(None, (old.reason, reason)))
-    # Another number than its own is none that was measured.
-    figures = old.measured if confidence == old.confidence else None
-    new = replace(old, confidence=round(confidence, 2), measured=figures, reason=text)
-    return replace(judged, judgement=new)
 
 
 def _is_flaky(runs: Sequence[TestRun]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,16 +20,14 @@ from pytest_brt.observe.results import (
 )
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.command_line import no_traceback
-from pytest_brt.oracle.comparison import comparison
-from pytest_brt.oracle.draft import Draft, quote_of, shorten
-from pytest_brt.oracle.environment_errors import missing_here
+from pytest_brt.oracle.draft import Draft, comparison, quote_of, shorten
 from pytest_brt.oracle.evidence import measured
+from pytest_brt.oracle.judge import missing_here
 from pytest_brt.pysource.parse import Function, covers, is_literal, parse_or_empty
 from pytest_brt.report.match import Match, messages_agree
 from pytest_brt.types import Evidence, OracleKind, Raised
 from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole, Reading
 
-_OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE)
 #: Raised by the snippet's own mistakes, or by what lacks here, unless the report shows it.
 _MISTAKES = frozenset(
     {"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError", "FileNotFoundError"}
@@ -39,19 +38,7 @@ _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 #: Signs that make a complaint plain.
 _PLAIN = 2
 _EXPECTED = ClaimRole.EXPECTED
-#: What a test is, and says, that passes: by what is claimed, and whether it is wanted.
-_HOLDS = {
-    (ClaimKind.RAISES, False): (OracleKind.NO_RAISE, "does not raise"),
-    (ClaimKind.VALUE, False): (OracleKind.GONE, "does not give"),
-    (ClaimKind.VALUE, True): (OracleKind.EQUALS, "gives"),
-}
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
-#: Words of a title that are no names of code.
-_COMMON = frozenset((
-    "the", "and", "for", "not", "with", "from", "import", "print", "return", "returns",
-    "should", "does", "when", "wrong", "result", "value", "error", "bug", "fails", "fail",
-    "using", "use", "issue", "problem", "incorrect", "class", "function", "method", "object",
-))  # fmt: skip
 
 
 # -- an exception --
@@ -66,7 +53,10 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     if evidence is None:
         return
     shown = f"{raised.name}: {raised.message}".split("\n")[0].rstrip(".: ")[:160]
-    body = run = _statement(one, raised)
+    # In the test the expression stands alone, unless showing it is what raises.
+    in_text = any(frame.function in _TEXT_METHODS for frame in raised.frames)
+    printed = "" if in_text else printed_argument(one.source)
+    body = run = printed or evaluated_expression(one.source) or one.source
     sentence = f"`{shorten(run)}` must not raise {shown}."
     if allowed := _allowed(observed, raised):
         handlers = "".join(f"\nexcept {error}:\n    pass" for error in allowed)
@@ -93,19 +83,11 @@ def _evidence_of(reading: Reading, raised: Raised) -> Evidence | None:
         return Evidence.EXCEPTION if reading.wants_exception else Evidence.REPORTED_EXCEPTION
     if is_assertion:
         return Evidence.OWN_TEST
-    is_mistake = name in _MISTAKES and not (is_exact and messages)
+    is_mistake = name in _MISTAKES and not is_exact
     if messages and (in_project or not is_mistake):
         return Evidence.EXCEPTION
-    lacks = is_mistake or missing_here(raised) or reading.exceptions
-    return Evidence.OTHER if in_project and not lacks else None
-
-
-def _statement(one: Observation, raised: Raised) -> str:
-    """Return what to run: the expression alone where the exception is not in showing it."""
-    functions = {frame.function for frame in raised.frames}
-    in_text = functions & _TEXT_METHODS or "__str__" in raised.message
-    inner = "" if in_text else printed_argument(one.source)
-    return inner or evaluated_expression(one.source) or one.source
+    is_other = is_mistake or missing_here(raised) or reading.exceptions
+    return Evidence.OTHER if in_project and not is_other else None
 
 
 def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:
@@ -113,8 +95,7 @@ def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:
 
     So say their code and docstrings; the exception itself and its bases are not among them.
     """
-    imports = observed.imports
-    subject = imports.engine.subject
+    imports, subject = observed.imports, observed.imports.engine.subject
     names: set[str] = set()
     for frame in raised.frames:
         path = Path(subject.root, frame.path)
@@ -125,8 +106,8 @@ def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:
     bases = {base.rpartition(".")[2] for base in raised.bases}
     names -= {*dir(builtins), raised.name, *bases}
     imports.resolve(names)
-    found = {name: imports.known[name].split() for name in sorted(names)}
-    return [n for n in found if found[n] and found[n][1].partition(".")[0] in subject.packages]
+    own = tuple(f"from {package}" for package in subject.packages)
+    return [name for name in sorted(names) if imports.known[name].startswith(own)]
 
 
 def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
@@ -155,37 +136,34 @@ def gives_stated_value(_: ObservedReport, one: Observation) -> Iterator[Draft]:
         expression = printed_argument(one.source) or evaluated_expression(one.source)
         shown = (Result(Form.VALUE, expression, ""),) if expression else ()
     claims = one.statement.claims_of(ClaimKind.VALUE, _EXPECTED)
-    bodies = {
-        comparison(*compared, differs=False): claim
-        for claim in claims
-        if (compared := _compared(shown, claim.text.strip()))
-    }
-    for body, claim in bodies.items() if len(bodies) == 1 else ():
-        yield Draft(
-            kind=OracleKind.EQUALS,
-            body=body,
-            sentence=f"`{shorten(one.source)}` should give {shorten(claim.text)}.",
-            quote=quote_of([claim]),
-            expects=one.raised,
-            evidence=Evidence.STATED_VALUE,
-        )
+    if len({claim.text.strip() for claim in claims}) == 1:
+        text = claims[0].text.strip()
+        for result, other in _compared(shown, text):
+            yield Draft(
+                kind=OracleKind.EQUALS,
+                body=comparison(result, other, differs=False),
+                sentence=f"`{shorten(one.source)}` should give {shorten(text)}.",
+                quote=quote_of(claims),
+                expects=one.raised,
+                evidence=Evidence.STATED_VALUE,
+            )
 
 
-def _compared(shown: tuple[Result, ...], text: str) -> tuple[Result, str] | None:
-    """Return which form of a result to compare, and with what; None where that is unsure."""
+def _compared(shown: tuple[Result, ...], text: str) -> Iterator[tuple[Result, str]]:
+    """Yield which form of a result to compare, and with what; nothing where that is unsure."""
     if not shown or not text or any(result.quoted_by(text) for result in shown):
-        return None
+        return
     first, last = shown[0], shown[-1]
-    if first.form is Form.VALUE:
-        parts = [type(node) for node in parse_or_empty(text).body]
-        if is_literal(text) or (parts == [ast.Expr] and "(" in text):
-            return replace(first, evaluable=True), text
-        return (last, text) if last.form is Form.STR and " " in text else None
-    if is_literal(text):
-        text = str(ast.literal_eval(text))
-    # A report cannot show the newlines at the end of what is printed.
-    end = first.text[len(first.text.rstrip("\n")) :] if first.form is Form.STDOUT else ""
-    return first, text + end
+    if first.form is not Form.VALUE:
+        if is_literal(text):
+            text = str(ast.literal_eval(text))
+        # A report cannot show the newlines at the end of what is printed.
+        end = first.text[len(first.text.rstrip("\n")) :] if first.form is Form.STDOUT else ""
+        yield first, text + end
+    elif is_literal(text) or ("(" in text and parse_or_empty(text).body):
+        yield replace(first, evaluable=True), text
+    elif last.form is Form.STR and " " in text:
+        yield last, text
 
 
 def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draft]:
@@ -200,12 +178,8 @@ def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draf
             continue
         if any(result.quoted_by(claim.text) for claim in right):
             return
-        later = observed.observations[observed.observations.index(one) + 1 :]
-        same = [other for other in later if other.statement.block == one.statement.block]
-        shown = (o.statement.claims_of(ClaimKind.VALUE, *WRONG) for o in same if not o.raised)
-        is_last = not any(shown)
-        signs = is_last + (quoting[0].role is ClaimRole.ACTUAL) + bool(_title_names(observed, one))
-        signs += 0 if quoting[0].text else _PLAIN
+        signs = _is_last(observed, one) + (quoting[0].role is ClaimRole.ACTUAL)
+        signs += bool(_title_names(observed, one)) + (0 if quoting[0].text else _PLAIN)
         yield Draft(
             kind=OracleKind.GONE,
             body=comparison(result, result.text, differs=True),
@@ -215,6 +189,17 @@ def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draf
             signs=signs,
         )
         return
+
+
+def _is_last(observed: ObservedReport, one: Observation) -> bool:
+    """Say whether it is the last statement of its block whose result the report shows."""
+    shown = [
+        other
+        for other in observed.observations
+        if other.statement.block == one.statement.block and not other.raised
+        if other.statement.claims_of(ClaimKind.VALUE, *WRONG)
+    ]
+    return shown[-1:] == [one]
 
 
 # -- all of them --
@@ -234,21 +219,19 @@ def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
     ]
     # Where a crash is reported, a result that is only shown beside it is not what goes wrong; and
     # where an exception is wanted, a right fix raises before there is a result.
-    is_crash = any(draft.evidence is Evidence.REPORTED_EXCEPTION for draft in drafts)
-    refuses = any(draft.kind is OracleKind.MUST_RAISE for draft in drafts)
-    kept = [
-        draft
-        for draft in (*drafts, *no_traceback(observed))
-        if not (refuses and draft.kind in _OF_VALUES)
-        if not (is_crash and draft.kind is OracleKind.GONE and not draft.quote)
-    ]
-    return tuple(sorted(kept, key=lambda d: (-measured(d.evidence).confidence, -d.signs)))
+    if any(draft.evidence is Evidence.REPORTED_EXCEPTION for draft in drafts):
+        drafts = [d for d in drafts if d.kind is not OracleKind.GONE or d.quote]
+    if any(draft.kind is OracleKind.MUST_RAISE for draft in drafts):
+        drafts = [d for d in drafts if d.kind not in (OracleKind.EQUALS, OracleKind.GONE)]
+    drafts += no_traceback(observed)
+    return tuple(sorted(drafts, key=lambda d: (-measured(d.evidence).confidence, -d.signs)))
 
 
 def _title_names(observed: ObservedReport, one: Observation) -> int:
-    """Return how many names of a statement the report's title speaks of."""
-    words = {word.lower() for word in _NAME.findall(observed.reading.issue.title)} - _COMMON
-    return len(words & {name.lower() for name in _NAME.findall(one.source)})
+    """Return how many names of a statement, but for Python's own, the report's title speaks of."""
+    words = {word.lower() for word in _NAME.findall(observed.reading.issue.title)}
+    names = {*_NAME.findall(one.source)} - one.names.builtin - {*keyword.kwlist}
+    return len(words & {name.lower() for name in names})
 
 
 # -- what is right already --
@@ -261,31 +244,32 @@ def already_right(observed: ObservedReport) -> Iterator[Draft]:
     complains about does not.
     """
     for index, one in enumerate(observed.observations):
-        if one.result is not None and one.raised is None and not one.missing:
-            # That what is wanted comes out says more than that what is reported does not.
-            for claim in sorted(
-                one.statement.claims, key=lambda claim: claim.role is not _EXPECTED
-            ):
-                if body := _right(one, claim):
-                    kind, does = _HOLDS[claim.kind, claim.role is _EXPECTED]
-                    said = claim.exception or shorten(claim.text)
-                    sentence = f"`{shorten(one.source)}` {does} {said}."
-                    yield Draft(
-                        kind=kind, index=index, body=body, sentence=sentence, expects=claim.raised
-                    )
+        if one.result is None or one.raised is not None or one.missing:
+            continue
+        # That what is wanted comes out says more than that what is reported does not.
+        for claim in sorted(one.statement.claims, key=lambda claim: claim.role is not _EXPECTED):
+            said = claim.exception or shorten(claim.text)
+            for kind, does, body in _holding(one, claim):
+                yield Draft(
+                    kind=kind,
+                    index=index,
+                    body=body,
+                    sentence=f"`{shorten(one.source)}` {does} {said}.",
+                    expects=claim.raised,
+                )
 
 
-def _right(one: Observation, claim: Claim) -> tuple[str, ...]:
-    """Return what holds for a statement where the report is right, () for nothing."""
-    expression, text = evaluated_expression(one.source), claim.text.strip()
+def _holding(one: Observation, claim: Claim) -> Iterator[tuple[OracleKind, str, tuple[str, ...]]]:
+    """Yield what holds for a statement, though a claim says otherwise or wants it."""
+    text, shown = claim.text.strip(), results_of(one)
     if claim.kind is ClaimKind.RAISES:
-        is_told = claim.role in WRONG and claim.exception and "(" in expression
-        return (expression,) if is_told else ()
-    shown = [result for result in results_of(one) if result.can_compare]
-    best = max(shown, key=lambda result: result.quoted_by(text), default=None)
-    match = best.quoted_by(text) if best else None
-    if best and claim.role is _EXPECTED and match is Match.EXACT:
-        return comparison(best, best.text, differs=False)
-    if best and claim.role in WRONG and match is Match.NONE and is_literal(text):
-        return comparison(shown[0], text, differs=True)
-    return ()
+        expression = evaluated_expression(one.source)
+        if claim.role in WRONG and claim.exception and "(" in expression:
+            yield OracleKind.NO_RAISE, "does not raise", (expression,)
+    elif claim.role is _EXPECTED:
+        equal = [r for r in shown if r.can_compare and r.quoted_by(text) is Match.EXACT]
+        for result in equal[:1]:
+            yield OracleKind.EQUALS, "gives", comparison(result, result.text, differs=False)
+    elif claim.role in WRONG and is_literal(text):
+        for result, other in _compared(shown, text):
+            yield OracleKind.GONE, "does not give", comparison(result, other, differs=True)

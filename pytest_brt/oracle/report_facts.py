@@ -7,27 +7,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pytest_brt.pysource.parse import called_name, parse_or_empty
-from pytest_brt.report.match import match_values, messages_agree
+from pytest_brt.pysource.parse import is_literal, parse_or_empty
+from pytest_brt.report.match import match_values
 from pytest_brt.types import CandidateTest, Raised
 from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole, Reading
 
 #: What the exceptions of a failed assertion are called; anything else is a crash.
 ASSERTIONS = frozenset({"AssertionError", "Failed"})
-_SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|not in|in) (.+)$")
+_SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (==|!=|is not|is|not in|in) (.+)$")
 _NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '(?:\w+\.)*(\w+)'>")
 _CRASH = re.compile(r"exception|crash|throw|traceback|\brais(?:e|es|ed|ing)\b", re.IGNORECASE)
-#: How two values are said to be the same, and not to be: operators, and methods of unittest.
-_SAME = ("Eq", "Is", "assertEqual", "assertIs")
-_OTHER = ("NotEq", "IsNot", "assertNotEqual", "assertIsNot")
 #: Where a test waits for an exception, or catches one, and names of classes.
 _AWAITS = re.compile(r"\b(?:raises|assertRaises)\((.*)")
 _CATCHES = re.compile(r"\b(?:raises|assertRaises|except)\b(.*)")
 _CLASS = re.compile(r"\b[A-Z]\w*")
-_Literal = ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set | ast.UnaryOp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,50 +34,39 @@ class ReportFacts:
     text: str
     #: Whether it is about an exception that should not be there.
     is_crash: bool = False
-    #: Exceptions that it shows or names.
-    exceptions: tuple[Raised, ...] = ()
-    #: Values that it calls wrong, that it calls right, that it shows, and that it wants.
+    #: Values that it calls wrong, and that it shows.
     wrong: tuple[str, ...] = ()
-    right: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
-    wanted: tuple[str, ...] = ()
     #: Simple names of exceptions that it complains about, and not wants.
     raised: tuple[str, ...] = ()
     #: The value that it states for a call, by the call.
     stated: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def names_failure(self) -> bool:
-        """Whether it names an exception or a value at all."""
-        return bool(self.exceptions or self.shown or self.wanted or self.is_crash)
-
 
 def read_facts(reading: Reading) -> ReportFacts:
     """Return what a report says of its failure; nothing is run."""
-
-    def values(*roles: ClaimRole) -> tuple[str, ...]:
-        return tuple(c.text for c in reading.claims_of(ClaimKind.VALUE, *roles) if c.text)
-
-    def exceptions(*roles: ClaimRole) -> set[str]:
-        return {claim.exception for claim in reading.claims_of(ClaimKind.RAISES, *roles)}
-
-    asked, wanted = exceptions(*RIGHT), values(ClaimRole.EXPECTED)
-    is_crash = bool(reading.exceptions or _CRASH.search(reading.issue.text))
+    text = reading.issue.text
+    values = [claim for claim in reading.claims_of(ClaimKind.VALUE) if claim.text]
+    exceptions = reading.claims_of(ClaimKind.RAISES)
+    wanted = {claim.text for claim in values if claim.role is ClaimRole.EXPECTED}
+    wrong = {claim.text for claim in values if claim.role is ClaimRole.ACTUAL} - wanted
+    asked = {claim.exception for claim in exceptions if claim.role in RIGHT}
+    raised = {claim.exception for claim in exceptions if claim.role is ClaimRole.ACTUAL}
     return ReportFacts(
-        text=reading.issue.text,
-        is_crash=is_crash and not asked,
-        exceptions=reading.exceptions,
-        wrong=tuple(text for text in values(ClaimRole.ACTUAL) if text not in wanted),
-        right=tuple(map(str.strip, values(*RIGHT))),
-        shown=values(*WRONG),
-        wanted=wanted,
-        raised=tuple(exceptions(ClaimRole.ACTUAL) - asked - {""}),
+        text=text,
+        is_crash=bool(reading.exceptions or _CRASH.search(text)) and not asked,
+        wrong=tuple(wrong),
+        shown=tuple(claim.text for claim in values if claim.role in WRONG),
+        raised=tuple(raised - asked - {""}),
         stated=tuple(
             (statement.source, claim.text)
             for statement in reading.statements
             for claim in statement.claims_of(ClaimKind.VALUE, ClaimRole.EXPECTED)
         ),
     )
+
+
+# -- how a test fails --
 
 
 def failure_matches_report(facts: ReportFacts, source: str, raised: Raised | None) -> str:
@@ -98,21 +83,11 @@ def failure_matches_report(facts: ReportFacts, source: str, raised: Raised | Non
         return f"the report asks for {missing[1]}" if missing[1] in facts.text else ""
     if stated := states_values(facts, raised):
         return stated
-    for side in _sides(raised):
+    for side in _sides(raised)[::2]:
         # What the test passes in, or expects, is in the report for another reason.
         if side not in source and not side.isidentifier() and _has(facts.shown, side):
             return f"the report quotes the value {side[:60]}"
     return ""
-
-
-def _sides(raised: Raised) -> tuple[str, ...]:
-    """Return the two sides of a comparison that failed; () of anything else."""
-    match = _SIDES.match(raised.message.strip().split("\n")[0])
-    return match.groups() if match else ()
-
-
-def _has(values: tuple[str, ...], text: str) -> bool:
-    return any(match_values(text, value) for value in values)
 
 
 def states_values(facts: ReportFacts, raised: Raised | None) -> str:
@@ -120,17 +95,25 @@ def states_values(facts: ReportFacts, raised: Raised | None) -> str:
 
     "" where it did not.
     """
-    sides = _sides(raised) if raised and " == " in raised.message else ()
-    for seen, asked in (sides, sides[::-1]) if sides else ():
-        if _has(facts.shown, seen) and _has(facts.wanted, asked):
+    left, operator, right = (raised and _sides(raised)) or ("", "", "")
+    wanted = [value for _, value in facts.stated]
+    for seen, asked in ((left, right), (right, left)) if operator == "==" else ():
+        if _has(facts.shown, seen) and _has(wanted, asked):
             return f"the report wants {asked[:60]} in place of {seen[:60]}"
     return ""
 
 
-def shows_exception(facts: ReportFacts, raised: Raised) -> bool:
-    """Say whether the report has an exception with its message, numbers and quotes aside."""
-    same = [known for known in facts.exceptions if known.name == raised.name and known.message]
-    return any(messages_agree(known.message, raised.message) for known in same)
+def _sides(raised: Raised) -> tuple[str, ...]:
+    """Return the sides of a comparison that failed, the operator between; () of anything else."""
+    match = _SIDES.match(raised.message.strip().split("\n")[0])
+    return match.groups() if match else ()
+
+
+def _has(values: Iterable[str], text: str) -> bool:
+    return any(match_values(text, value) for value in values)
+
+
+# -- what a test demands --
 
 
 def catches_named(facts: ReportFacts, source: str) -> bool:
@@ -142,23 +125,16 @@ def catches_named(facts: ReportFacts, source: str) -> bool:
 def asserts_reported_bug(test: CandidateTest, facts: ReportFacts) -> str:
     """Return what a test asserts that its report calls wrong, "" for nothing.
 
-    That is a value that it complains about, another one than it states for the same call, an
-    exception that it complains about, or that a value is wrong which it calls right.
+    That is a value or an exception that it complains about, or another value than it states for
+    the same call.
     """
     tree = _function_of(test)
-    for how, asked, other in _comparisons(tree):
-        if not isinstance(other, _Literal | ast.BinOp):
-            continue
-        text = ast.unparse(other)
-        call = "".join(ast.unparse(asked).split())
-        stated = tuple(value for one, value in facts.stated if "".join(one.split()) == call)
-        if how in _SAME and _has(facts.wrong, text):
-            return f"asserts the value that the report calls wrong: {text[:80]}"
-        if how in _SAME and stated and isinstance(other, _Literal) and not _has(stated, text):
-            return f"asserts {text[:80]}, the report states {stated[0][:80]}"
-        # As it is: white space may be what is wrong.
-        if how in _OTHER and {text, getattr(other, "value", text)} & {*facts.right}:
-            return f"forbids the value that the report calls right: {text[:80]}"
+    for call, value in _demanded(tree):
+        if _has(facts.wrong, value):
+            return f"asserts the value that the report calls wrong: {value[:80]}"
+        stated = [text for source, text in facts.stated if "".join(source.split()) == call]
+        if stated and not _has(stated, value):
+            return f"asserts {value[:80]}, the report states {stated[0][:80]}"
     for line in _AWAITS.findall(ast.unparse(tree)):
         for name in _CLASS.findall(line) if "match=" not in line else ():
             if name in facts.raised:
@@ -173,15 +149,16 @@ def _function_of(test: CandidateTest) -> ast.AST:
     return next((node for node in ast.walk(tree) if getattr(node, "name", "") == name), tree)
 
 
-def _comparisons(tree: ast.AST) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """Yield how two values are compared, and the two, in both orders."""
+def _demanded(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the calls, without blanks, and the literals that they are asserted to give."""
     for node in ast.walk(tree):
         match node:
-            case ast.Assert(test=ast.Compare(left=left, ops=[operator], comparators=[right])):
-                how = type(operator).__name__
-            case ast.Call(args=[left, right, *_]):
-                how = called_name(node)
+            case ast.Assert(ast.Compare(left, [ast.Eq() | ast.Is()], [right])):
+                sides = ast.unparse(left), ast.unparse(right)
+            case ast.Call(ast.Attribute(attr="assertEqual" | "assertIs"), [left, right, *_]):
+                sides = ast.unparse(left), ast.unparse(right)
             case _:
                 continue
-        yield how, left, right
-        yield how, right, left
+        for call, value in (sides, sides[::-1]):
+            if is_literal(value):
+                yield "".join(call.split()), value

@@ -134,15 +134,15 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple
     accepted it is sure. Once one is accepted, those that are not no longer count.
     """
     before = [judged for judged in tests if judged.judgement.candidate]
-    accepted = [judged for judged in before if judged.review is Review.ACCEPTED]
-    counting = accepted or [judged for judged in before if judged.review is Review.OPEN]
-    runs = run_tests([judged.test for judged in counting], engine, repeat)
+    is_sure = any(judged.review is Review.ACCEPTED for judged in before)
+    counting = Review.ACCEPTED if is_sure else Review.OPEN
+    runs = run_tests([one.test for one in before if one.review is counting], engine, repeat)
     again = []
     for judged in before:
         test, old = judged.test, judged.judgement
-        if judged in counting:
-            evidence = old.evidence if old.measured and not accepted else None
-            rating = Rating(confidence=1.0 if accepted else old.confidence, evidence=evidence)
+        if judged.review is counting:
+            evidence = old.evidence if old.measured and not is_sure else None
+            rating = Rating(confidence=1.0 if is_sure else old.confidence, evidence=evidence)
             new = judge(test, runs[test.id], None, rating).judgement
         else:
             is_open = judged.review is Review.OPEN

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.oracle.environment_errors import missing_here
-from pytest_brt.oracle.judge import Rating, examine, run_tests
+from pytest_brt.oracle.judge import Rating, examine, missing_here, run_tests
 from pytest_brt.oracle.judge import judge as judge_by
 from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.sandbox.run_tests import Runner
@@ -81,7 +80,8 @@ def test_another_exception_before_the_claim_is_none() -> None:
 
 
 def test_the_expected_exception_is_a_candidate_and_says_where() -> None:
-    expects = Raised(type="IndexError", message="")
+    here = Frame(path="pkg/core.py", line=9, function="first", project=True)
+    expects = Raised(type="IndexError", message="", frames=(here,))
     right = judge(written(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "IndexError"),))
     assert right.judgement.candidate
     assert right.judgement.reason.startswith("raises IndexError in pkg/core.py, first")
@@ -106,7 +106,7 @@ def test_no_network_is_not_the_bug() -> None:
     assert "not set up on this machine: Name or service" in judged.judgement.reason
 
 
-STATES = ReportFacts(text="", wrong=("9",), wanted=("4",), stated=(("f(1)", "4"),), raised=("E",))
+STATES = ReportFacts(text="", wrong=("9",), stated=(("f(1)", "4"),), raised=("E",))
 
 
 @pytest.mark.parametrize(
@@ -192,20 +192,17 @@ def test_what_passes_runs_once(engine: Runner) -> None:
     assert judged.judgement.reason == "passes on this tree"
 
 
-def test_the_same_exception_that_says_another_thing_elsewhere_is_another() -> None:
-    seen = Raised(type="TypeError", message="cannot multiply 'a' by 3")
-    expecting = written(OracleKind.NO_RAISE, expects=seen)
-
-    def is_candidate(message: str) -> bool:
-        return judge(expecting, (run(Verdict.FAIL, "TypeError", message),)).judgement.candidate
-
-    assert is_candidate("cannot multiply 'b' by 40")
-    assert not is_candidate("got an unexpected keyword argument 'msg'")
+def test_the_same_exception_from_another_place_is_another() -> None:
     here = Frame(path="pkg/core.py", line=9, function="first", project=True)
-    placed = written(
-        OracleKind.NO_RAISE, expects=Raised(type="TypeError", message="no such key", frames=(here,))
-    )
-    assert judge(placed, (run(Verdict.FAIL, "TypeError", "other words"),)).judgement.candidate
+    seen = Raised(type="TypeError", message="no such key", frames=(here,))
+
+    def is_candidate(expects: Raised) -> bool:
+        expecting = written(OracleKind.NO_RAISE, expects=expects)
+        failing = (run(Verdict.FAIL, "TypeError", "other words"),)
+        return judge(expecting, failing).judgement.candidate
+
+    assert is_candidate(seen)
+    assert not is_candidate(replace(seen, frames=(replace(here, function="last"),)))
 
 
 def test_a_variable_that_is_not_set_here_is_no_bug() -> None:
@@ -218,3 +215,29 @@ def test_a_variable_that_is_not_set_here_is_no_bug() -> None:
     assert not missing_here(replace(unset, frames=frames[:1]))
     assert not missing_here(replace(unset, type="ValueError"))
     assert not missing_here(replace(unset, frames=()))
+
+
+@pytest.mark.parametrize(
+    ("type_", "message", "said"),
+    [
+        (
+            "RuntimeError",
+            'Database access not allowed, use the "django_db" mark to enable it.',
+            "Database access not allowed",
+        ),
+        (
+            "django.test.testcases.DatabaseOperationForbidden",
+            "Database queries to 'default' are not allowed in SimpleTestCase subclasses.",
+            "are not allowed in SimpleTestCase subclasses",
+        ),
+        ("OSError", "Multiple exceptions: [Errno 111] Connect call failed", "Connect call failed"),
+        ("ConnectionRefusedError", "[Errno 111] Connection refused", "Connection refused"),
+        ("AssertionError", "assert 1 == 2", ""),
+    ],
+)
+def test_exceptions_of_the_surroundings(type_: str, message: str, said: str) -> None:
+    assert missing_here(Raised(type=type_, message=message)) == said
+
+
+def test_without_an_exception_nothing_is_said() -> None:
+    assert missing_here(None) == ""

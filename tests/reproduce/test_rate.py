@@ -28,7 +28,9 @@ TEST = CandidateTest(
     path="tests/test_a.py",
     source="def test_a():\n    assert f(1) == 4\n",
 )
-STATES = ReportFacts(text="`f(1)` gives 9, not 4", wrong=("9",), shown=("9",), wanted=("4",))
+STATES = ReportFacts(
+    text="`f(1)` gives 9, not 4", wrong=("9",), shown=("9",), stated=(("f(1)", "4"),)
+)
 CRASHES = ReportFacts(text="It raises KeyError", is_crash=True, raised=("KeyError",))
 
 

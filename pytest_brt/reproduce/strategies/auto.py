@@ -22,7 +22,7 @@ from pytest_brt.reproduce.replay import attempt as replay
 from pytest_brt.reproduce.strategies.agent import write_tests
 from pytest_brt.reproduce.strategies.invert import invert
 from pytest_brt.reproduce.strategies.libro import Libro, size_of
-from pytest_brt.reproduce.strategy import KEEP, Workbench
+from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, Note
 
 #: Samples at most, and of the first batch, after which each is as large as all before; those
@@ -98,7 +98,7 @@ class Auto:
         """Have these tests, the likeliest first."""
         has_candidate = any(item.judgement.candidate for item in tests)
         settled = () if has_candidate else self.made.settled
-        self.made = replace(self.made, tests=select(tests, KEEP), settled=settled)
+        self.made = replace(self.made, tests=select(tests), settled=settled)
 
     def _note(self, code: str, text: str) -> None:
         notes = (*self.made.notes, Note(code=code, text=text))
