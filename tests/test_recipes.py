@@ -23,7 +23,7 @@ RULE = '''\
 
 import re
 
-from pytest_brt.observe.results import results_of
+from pytest_brt.observe.run_snippets import result_of
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.types import OracleKind
 
@@ -33,7 +33,7 @@ _TYPE = re.compile(r"should return an? `(?P<type>str|int|float|list)`")
 def result_type(observed, one):
     """The result must be of the type that the report names."""
     named = _TYPE.search(observed.reading.issue.text)
-    for shown in results_of(one)[:1] if named else ():
+    if named and (shown := result_of(one)):
         yield Draft(
             kind=OracleKind.RESULT_TYPE,
             body=(f"assert isinstance({shown.expression}, {named['type']})",),

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import indented
-from pytest_brt.observe.results import Form, Result
+from pytest_brt.observe.run_snippets import Result
 from pytest_brt.oracle.draft import comparison
 from pytest_brt.pysource.parse import is_constant, is_literal, parse_or_empty
 from pytest_brt.types import (
@@ -96,8 +96,9 @@ def stating(judged: JudgedTest, statements: Sequence[str], given: Given) -> Judg
         lines += [f"import {module}" for module in ("pytest", kind.rpartition(".")[0]) if module]
         lines.append(f"with pytest.raises({kind}):\n{indented(expression)}")
     else:
-        result = Result(Form.VALUE, expression, "", evaluable=is_literal(given.text))
-        lines += comparison(result, given.text, differs=False)
+        evaluable = is_literal(given.text)
+        result = Result(expression=expression, text=given.text, evaluable=evaluable)
+        lines += comparison(result, "", differs=False)
     name = f"{judged.test.name}_as_you_said"
     body = "\n".join(map(indented, lines))
     source = f"def {name}():\n{body}\n"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_brt.observe.results import Form, Result
+from pytest_brt.observe.run_snippets import Result
 from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
 from pytest_brt.types.report import Claim
@@ -66,31 +66,22 @@ def quote_of(claims: Iterable[Claim]) -> str:
 def comparison(result: Result, other: str, *, differs: bool) -> tuple[str, ...]:
     """Return the lines that compare a result with `other`.
 
-    `other` is Python source where the result can be evaluated, else the text itself.
+    That is Python source, "" for what the result itself is.
     """
-    same, name = ("!=", "reported") if differs else ("==", "expected")
-    expression = _grouped(result.expression)
-    if result.form is Form.VALUE and result.evaluable:
-        if other.strip() in ("True", "False", "None") and result.type in ("", "bool"):
-            same = "is not" if differs else "is"
-        return (f"assert {expression} {same} {_grouped(other)}",)
-    text = literal(other)
-    lines = [f"{name} = {text}"] if "\n" in text else []
-    text = name if lines else text
-    if result.form is Form.STDOUT:
-        return (*lines, result.expression, f"assert capsys.readouterr().out {same} {text}")
-    if result.form is Form.VALUE:
+    expression, same = _grouped(result.expression), "!=" if differs else "=="
+    if not other and not result.evaluable and not result.is_printed:
         expression = f"repr({result.expression})"
-    elif result.type != "str":
-        expression = f"str({result.expression})"
-    return (*lines, f"assert {expression} {same} {text}")
+    other = other or (result.text if result.evaluable else repr(result.text))
+    if other == "None" or (other in ("True", "False") and result.type in ("", "bool", "NoneType")):
+        same = "is not" if differs else "is"
+    return (*result.before, f"assert {expression} {same} {_grouped(other)}")
 
 
 def _grouped(expression: str) -> str:
     """Return `expression`, in parentheses where it binds no stronger than a comparison."""
     text = expression.strip()
     match parse_or_empty(f"{text} == 0").body:
-        case [ast.Expr(ast.Compare(ast.Constant(str(value)), [_]))] if len(text) > _LONG:
+        case [ast.Expr(ast.Compare(ast.Constant(str(value)), [_]))]:
             return literal(value)
         case [ast.Expr(ast.Compare(_, [_]))] if "\n" not in text:
             return text

@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.edit.source_text import indented
-from pytest_brt.observe.results import (
-    Form,
+from pytest_brt.observe.run_snippets import (
+    Observation,
+    ObservedReport,
     Result,
     evaluated_expression,
     printed_argument,
-    results_of,
+    result_of,
 )
-from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.command_line import no_traceback
 from pytest_brt.oracle.draft import Draft, comparison, quote_of, shorten
 from pytest_brt.oracle.evidence import measured
@@ -131,14 +131,14 @@ def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
 
 def gives_stated_value(_: ObservedReport, one: Observation) -> Iterator[Draft]:
     """A result that the report calls right must come out; of two that differ, neither."""
-    shown = results_of(one, blank=True)
+    result = result_of(one)
     if one.raised:  # what it gives where it no longer raises
         expression = printed_argument(one.source) or evaluated_expression(one.source)
-        shown = (Result(Form.VALUE, expression, ""),) if expression else ()
+        result = Result(expression=expression, text="") if expression else None
     claims = one.statement.claims_of(ClaimKind.VALUE, _EXPECTED)
-    if len({claim.text.strip() for claim in claims}) == 1:
+    if result and len({claim.text.strip() for claim in claims}) == 1:
         text = claims[0].text.strip()
-        for result, other in _compared(shown, text):
+        if other := _as_source(text, result):
             yield Draft(
                 kind=OracleKind.EQUALS,
                 body=comparison(result, other, differs=False),
@@ -149,46 +149,39 @@ def gives_stated_value(_: ObservedReport, one: Observation) -> Iterator[Draft]:
             )
 
 
-def _compared(shown: tuple[Result, ...], text: str) -> Iterator[tuple[Result, str]]:
-    """Yield which form of a result to compare, and with what; nothing where that is unsure."""
-    if not shown or not text or any(result.quoted_by(text) for result in shown):
-        return
-    first, last = shown[0], shown[-1]
-    if first.form is not Form.VALUE:
-        if is_literal(text):
-            text = str(ast.literal_eval(text))
+def _as_source(text: str, result: Result) -> str:
+    """Return what a result is to be compared with, "" where it is that, or that is unsure."""
+    if not text or result.quoted_by(text):
+        return ""
+    if result.is_printed:
         # A report cannot show the newlines at the end of what is printed.
-        end = first.text[len(first.text.rstrip("\n")) :] if first.form is Form.STDOUT else ""
-        yield first, text + end
-    elif is_literal(text) or ("(" in text and parse_or_empty(text).body):
-        yield replace(first, evaluable=True), text
-    elif last.form is Form.STR and " " in text:
-        yield last, text
+        end = result.text[len(result.text.rstrip("\n")) :]
+        return repr(f"{ast.literal_eval(text) if is_literal(text) else text}{end}")
+    if is_literal(text) or ("(" in text and parse_or_empty(text).body):
+        return text
+    return repr(text) if result.type == "str" and " " in text else ""
 
 
 def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draft]:
     """A result that the report shows, and that still comes out, must be gone."""
-    right = observed.reading.claims_of(ClaimKind.VALUE, *RIGHT)
-    if any(not claim.text for claim in one.statement.claims_of(ClaimKind.VALUE, *RIGHT)):
-        return  # whatever comes out is called fine
-    complaints = one.statement.claims_of(ClaimKind.VALUE, *WRONG)
-    for result in results_of(one) if complaints else ():
-        quoting = [c for c in complaints if not c.text or result.quoted_by(c.text)]
-        if not quoting or not result.can_compare:
-            continue
-        if any(result.quoted_by(claim.text) for claim in right):
-            return
-        signs = _is_last(observed, one) + (quoting[0].role is ClaimRole.ACTUAL)
-        signs += bool(_title_names(observed, one)) + (0 if quoting[0].text else _PLAIN)
-        yield Draft(
-            kind=OracleKind.GONE,
-            body=comparison(result, result.text, differs=True),
-            sentence=f"`{shorten(one.source)}` must no longer give {shorten(result.text)}.",
-            quote=quote_of(quoting),
-            evidence=Evidence.REPORTED_VALUE if signs >= _PLAIN else Evidence.OTHER,
-            signs=signs,
-        )
+    result, complaints = result_of(one), one.statement.claims_of(ClaimKind.VALUE, *WRONG)
+    if result is None or not result.can_compare:
         return
+    quoting = [claim for claim in complaints if not claim.text or result.quoted_by(claim.text)]
+    fine = [c for c in one.statement.claims_of(ClaimKind.VALUE, *RIGHT) if not c.text]
+    right = observed.reading.claims_of(ClaimKind.VALUE, *RIGHT)
+    if not quoting or fine or any(result.quoted_by(claim.text) for claim in right):
+        return
+    signs = _is_last(observed, one) + (quoting[0].role is ClaimRole.ACTUAL)
+    signs += bool(_title_names(observed, one)) + (0 if quoting[0].text else _PLAIN)
+    yield Draft(
+        kind=OracleKind.GONE,
+        body=comparison(result, "", differs=True),
+        sentence=f"`{shorten(one.source)}` must no longer give {shorten(result.text)}.",
+        quote=quote_of(quoting),
+        evidence=Evidence.REPORTED_VALUE if signs >= _PLAIN else Evidence.OTHER,
+        signs=signs,
+    )
 
 
 def _is_last(observed: ObservedReport, one: Observation) -> bool:
@@ -261,15 +254,14 @@ def already_right(observed: ObservedReport) -> Iterator[Draft]:
 
 def _holding(one: Observation, claim: Claim) -> Iterator[tuple[OracleKind, str, tuple[str, ...]]]:
     """Yield what holds for a statement, though a claim says otherwise or wants it."""
-    text, shown = claim.text.strip(), results_of(one)
+    text, result = claim.text.strip(), result_of(one)
     if claim.kind is ClaimKind.RAISES:
         expression = evaluated_expression(one.source)
         if claim.role in WRONG and claim.exception and "(" in expression:
             yield OracleKind.NO_RAISE, "does not raise", (expression,)
-    elif claim.role is _EXPECTED:
-        equal = [r for r in shown if r.can_compare and r.quoted_by(text) is Match.EXACT]
-        for result in equal[:1]:
-            yield OracleKind.EQUALS, "gives", comparison(result, result.text, differs=False)
-    elif claim.role in WRONG and is_literal(text):
-        for result, other in _compared(shown, text):
-            yield OracleKind.GONE, "does not give", comparison(result, other, differs=True)
+    elif result is None or not result.can_compare:
+        return
+    elif claim.role is _EXPECTED and result.quoted_by(text) is Match.EXACT:
+        yield OracleKind.EQUALS, "gives", comparison(result, "", differs=False)
+    elif claim.role in WRONG and is_literal(text) and (other := _as_source(text, result)):
+        yield OracleKind.GONE, "does not give", comparison(result, other, differs=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_brt.observe.results import results_of
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.draft import shorten
 from pytest_brt.render.words import count
 from pytest_brt.types import JudgedTest, Note, Verdict
-from pytest_brt.types.report import ClaimKind, ClaimRole
+from pytest_brt.types.report import ClaimKind
 
-#: Reasons, and names or values of one, that are listed.
+_UNCLEAR = "it is unclear which result of the report's code is wrong, and what is right"
+#: Reasons, and names or values of one, that are listed; and results.
 _MOST, _FEW = 6, 3
 #: What to do about each kind of reason.
 _HINTS = {
@@ -40,7 +40,7 @@ def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[Note
         text = "the report has no Python code that could be run"
         return (*left_out, _note("no-code", text))
     reasons = [*_of_code(ran), *_of_tests(tests)][:_MOST]
-    return (*(reasons or [_of_results(ran)]), *left_out)
+    return (*(reasons or [_note("not-stated", _UNCLEAR)]), *left_out)
 
 
 def _note(code: str, text: str) -> Note:
@@ -72,17 +72,3 @@ def _of_tests(tests: Sequence[JudgedTest]) -> Iterator[Note]:
     for item in [item for item in tests if item not in passing][:_FEW]:
         text = f"{item.test.name} reproduces nothing: {item.judgement.reason}"
         yield _note("refused", text)
-
-
-def _of_results(ran: Sequence[Observation]) -> Note:
-    """Return why nothing could be compared: what is stated comes out, or nothing is stated."""
-    stated = [
-        (claim.text.strip(), any(result.quoted_by(claim.text) for result in results_of(one)))
-        for one in ran
-        for claim in one.statement.claims_of(ClaimKind.VALUE, ClaimRole.EXPECTED)
-    ]
-    if stated and all(comes_out for _, comes_out in stated):
-        texts = ", ".join(dict.fromkeys(repr(text[:60]) for text, _ in stated[:_FEW]))
-        return _note("passes", f"the code already gives what the report expects: {texts}")
-    text = "it is unclear which result of the report's code is wrong, and what is right"
-    return _note("not-stated", text)
