@@ -12,7 +12,6 @@ from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.judge import examine
-from pytest_brt.oracle.report_facts import read_facts
 from pytest_brt.report.load import load_issue
 from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.user_tests import each_test, load_targets
@@ -49,7 +48,7 @@ def set_up(parser: argparse.ArgumentParser, _: str) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     issue = load_issue(arguments.issue, sys.stdin.buffer)
-    facts = read_facts(read_report(issue))
+    reading = read_report(issue)
     found: list[Examined] = []
     with closing(open_engine(arguments)) as engine:
         subject = engine.subject
@@ -57,7 +56,7 @@ def _check(arguments: argparse.Namespace) -> int:
             file, _, name = given.partition("::")
             targets = load_targets([file], Path(subject.root), subject.test_root, "check")
             mine = [
-                Examined(test=f"{test.path}::{test.name}", findings=examine(test, runs, facts))
+                Examined(test=f"{test.path}::{test.name}", findings=examine(test, runs, reading))
                 for test, runs in each_test(targets, engine, arguments.repeat)
                 if name in ("", test.name, test.name.partition("[")[0])
             ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from pytest_brt.project.imports import find_import, import_candidates, standard_candidates
@@ -29,19 +30,20 @@ class ImportResolver:
         self._own, self._stars, self._uses = own, tuple(stars), uses
         #: The statement that imports a name, "" where none does.
         self.known: dict[str, str] = {}
-        self._index: Index | None = None
+
+    @cached_property
+    def index(self) -> Index:
+        """The project's index, closed: nothing is searched in it."""
+        with open_index(Path(self.engine.subject.root), self._cache) as index:
+            return index
 
     def resolve(self, names: Iterable[str]) -> None:
         """Find out how `names` are imported, without those that were asked for before."""
         unknown = sorted(set(names) - set(self.known))
         if not unknown:
             return
-        if self._index is None:  # it is closed at once: nothing is searched in it
-            with open_index(Path(self.engine.subject.root), self._cache) as self._index:
-                pass
-        index = self._index
         # All are tried in one program; of each name the first that works is kept.
-        ways = [(name, way) for name in unknown for way in self._ways(name, index)]
+        ways = [(name, way) for name in unknown for way in self._ways(name)]
         program = Script(statements=tuple(way for _, way in ways))
         for observed in run_statements(self.engine, program).observed:
             if observed.raised is None:
@@ -57,14 +59,14 @@ class ImportResolver:
         """Return those of `names` that nothing has."""
         return tuple(sorted(name for name in names if not self.known.get(name)))
 
-    def _ways(self, name: str, index: Index) -> Iterator[str]:
+    def _ways(self, name: str) -> Iterator[str]:
         """Yield the report's own import of a name, what the project has, and other packages.
 
         What a class is asked of may be the one module that has it, under another name.
         """
         if name in self._own:
             yield self._own[name]
-        use, layout = self._uses.get(name, Use()), index.layout
+        use, index, layout = self._uses.get(name, Use()), self.index, self.index.layout
         # A module beside the packages is mostly a script, and importing it would run it.
         scripts = {one for one in index.packages if layout.path_of(one) == f"{one}.py"}
         packages = [one for one in index.packages if one not in scripts] or index.packages

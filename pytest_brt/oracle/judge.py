@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from pytest_brt.oracle.evidence import measured
 from pytest_brt.oracle.report_facts import (
     ASSERTIONS,
-    ReportFacts,
     asserts_reported_bug,
     failure_matches_report,
+    is_crash,
 )
 from pytest_brt.render.words import FAILURES, run_words
+from pytest_brt.report.match import messages_agree
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -34,6 +35,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.report import ClaimKind, Reading
 
 #: The runs of one test.
 Runs = tuple[TestRun, ...]
@@ -111,15 +113,15 @@ def _fails(runs: Sequence[TestRun]) -> bool:
     return any(run.verdict is Verdict.FAIL for run in runs)
 
 
-def judge(test: CandidateTest, runs: Runs, facts: ReportFacts | None, rating: Rating) -> JudgedTest:
+def judge(test: CandidateTest, runs: Runs, reading: Reading | None, rating: Rating) -> JudgedTest:
     """Judge a test by its runs on the unpatched tree.
 
     It is rated where nothing speaks against it. Of a test that a person wrote, who knows what it
-    asks, no `facts` are needed.
+    asks, no report is needed.
     """
     verdict = runs[0].verdict if runs else Verdict.INVALID
     verdict = Verdict.FLAKY if _is_flaky(runs) else verdict
-    if why_not := refusal(test, runs, facts):
+    if why_not := refusal(test, runs, reading):
         return JudgedTest(test=test, judgement=refused(verdict, why_not, runs))
     figures = measured(rating.evidence) if rating.evidence else None
     judgement = Judgement(
@@ -152,26 +154,26 @@ def rescored(judged: JudgedTest, confidence: float, reason: str) -> JudgedTest:
 # -- the questions --
 
 
-def refusal(test: CandidateTest, runs: Runs, facts: ReportFacts | None) -> str:
+def refusal(test: CandidateTest, runs: Runs, reading: Reading | None) -> str:
     """Say why a test is no candidate, "" when it is one."""
-    findings = examine(test, runs, facts)
+    findings = examine(test, runs, reading)
     return next((finding.said for finding in findings if finding.answer is False), "")
 
 
-def examine(test: CandidateTest, runs: Runs, facts: ReportFacts | None) -> tuple[Finding, ...]:
+def examine(test: CandidateTest, runs: Runs, reading: Reading | None) -> tuple[Finding, ...]:
     """Return a finding for each question about a test, by its runs on the unpatched tree.
 
-    It is a bug test of the report if all answers are yes. Without `facts` it is asked only whether
-    it fails, and every time.
+    It is a bug test of the report if all answers are yes. Without one it is asked only whether it
+    fails, and every time.
     """
     return tuple(
         Finding(question=question, answer=answer, said=said)
-        for question, answer, said in _answers(test, runs, facts)
+        for question, answer, said in _answers(test, runs, reading)
     )
 
 
 def _answers(
-    test: CandidateTest, runs: Runs, facts: ReportFacts | None
+    test: CandidateTest, runs: Runs, reading: Reading | None
 ) -> Iterator[tuple[Check, bool | None, str]]:
     fails, is_flaky = _fails(runs), _is_flaky(runs)
     verdicts = ", ".join(run.verdict for run in runs)
@@ -181,18 +183,18 @@ def _answers(
         yield Check.STEADY, False, f"its runs on the same tree differ: {verdicts}"
     else:
         yield Check.STEADY, fails or None, f"{len(runs)} runs" if fails else ""
-    if facts is None:
+    if reading is None:
         return
     raised = runs[0].raised if runs else None
     lacks = said if runs and runs[0].verdict in _LACKING else ""
-    if missing := missing_here(raised, facts.text):
+    if missing := missing_here(raised, reading.issue.text):
         lacks = f"not set up on this machine: {missing}"
     yield Check.EQUIPPED, not lacks, lacks
     is_fit = fails and not is_flaky and not lacks
-    yield Check.AS_REPORTED, *(_as_reported(test, runs[0], facts) if is_fit else (None, ""))
+    yield Check.AS_REPORTED, *(_as_reported(test, runs[0], reading) if is_fit else (None, ""))
     # Whatever else it asserts: what fails may be what the report complains about.
-    is_reported = failure_matches_report(facts, test.source or "", raised)
-    bug = "" if is_reported else asserts_reported_bug(test, facts)
+    is_reported = failure_matches_report(reading, test.source or "", raised)
+    bug = "" if is_reported else asserts_reported_bug(test, reading)
     # What passes here may hold for right what nobody has called wrong yet.
     yield Check.HONEST, False if bug else fails or None, bug
 
@@ -214,40 +216,45 @@ def missing_here(raised: Raised | None, report: str | None = None) -> str:
     return next((text for text in _MISSING if text in raised.message), "")
 
 
-def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> tuple[bool | None, str]:
+def _as_reported(test: CandidateTest, run: TestRun, reading: Reading) -> tuple[bool | None, str]:
     """Return whether a test fails for the reason that the report gives, and why."""
     raised = run.raised
     if raised is None:
         return False, "failed, but the exception could not be read"
-    if said := _something_else(test, run, raised, facts):
+    if said := _something_else(test, run, raised, reading):
         return False, said
-    if said := failure_matches_report(facts, test.source or "", raised):
+    if said := failure_matches_report(reading, test.source or "", raised):
         return True, said
     if test.oracle.kind is not OracleKind.WRITTEN:
         return True, "fails as the report's code does here"
     if raised.name in ASSERTIONS:
         return None, "its failure shows no value that the report has"
-    is_about_values = (facts.shown or facts.stated) and not facts.is_crash
+    is_about_values = reading.claims_of(ClaimKind.VALUE) and not is_crash(reading)
     return False if is_about_values else None, f"the report does not name {raised.name}"
 
 
-def _something_else(test: CandidateTest, run: TestRun, raised: Raised, facts: ReportFacts) -> str:
+def _something_else(test: CandidateTest, run: TestRun, raised: Raised, reading: Reading) -> str:
     """Say what fails instead of what the oracle foresaw, or instead of the project; or ""."""
     name, seen = raised.name, test.expects
     is_claim, what = name in ASSERTIONS, f"{name}: {first_line(raised)}"
     if seen is None and not is_claim and test.oracle.kind is not OracleKind.WRITTEN:
         return f"stopped before its check: {what}"
-    if seen and (seen.name, _place(seen)) != (name, _place(raised)):
+    if seen and not _are_alike(seen, raised):
         return f"raises another exception than the report's code did here: {what}"
-    if any(frame.project and frame.path != test.path for frame in raised.frames):
-        return ""
-    is_shown = not is_claim and what in facts.text
-    # Of a call that does not fit, Python complains before any line of the project runs.
-    if run.used_project is False and not (is_shown and run.mismatch):
+    is_ours = any(frame.project and frame.path != test.path for frame in raised.frames)
+    if is_ours or run.mismatch:
+        return ""  # or the project lacks what the test asks for, which is rated
+    if run.used_project is False:
         return "no code of the project ran in it"
-    if is_claim or is_shown or run.used_project is None or run.mismatch:
-        return ""  # in a process of its own; or the project lacks what it asks for, which is rated
+    if is_claim or run.used_project is None or what in reading.issue.text:
+        return ""  # it may have run in a process of its own
     return f"fails in the test itself, not in the project: {name}"
+
+
+def _are_alike(seen: Raised, raised: Raised) -> bool:
+    """Say whether two exceptions are one: of a type, from one place or with the same words."""
+    says = messages_agree(seen.message, raised.message)
+    return seen.name == raised.name and (says or _place(seen) == _place(raised))
 
 
 # -- a failure --
@@ -283,8 +290,8 @@ def _describe_failure(test: CandidateTest, run: TestRun) -> str:
     if raised and raised.name not in ASSERTIONS:
         place = _place(raised)
         return f"raises {raised.name} in {place}" if place else f"raises {raised.name}"
-    if raised and kind in (OracleKind.WRITTEN, OracleKind.NO_RAISE) and raised.message.strip():
-        return f"fails: {first_line(raised)[:160]}"
+    if raised and raised.message and kind is OracleKind.WRITTEN:
+        return f"fails: {first_line(raised)}"
     return FAILURES[kind] or "fails"
 
 

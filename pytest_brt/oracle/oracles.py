@@ -8,7 +8,6 @@ import keyword
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from pytest_brt.edit.source_text import indented
 from pytest_brt.observe.run_snippets import (
@@ -23,7 +22,7 @@ from pytest_brt.oracle.command_line import no_traceback
 from pytest_brt.oracle.draft import Draft, comparison, quote_of, shorten
 from pytest_brt.oracle.evidence import measured
 from pytest_brt.oracle.judge import missing_here
-from pytest_brt.pysource.parse import Function, covers, is_literal, parse_or_empty
+from pytest_brt.pysource.parse import is_literal, parse_or_empty
 from pytest_brt.report.match import Match, messages_agree
 from pytest_brt.types import Evidence, OracleKind, Raised
 from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole, Reading
@@ -95,26 +94,27 @@ def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:
 
     So say their code and docstrings; the exception itself and its bases are not among them.
     """
-    imports, subject = observed.imports, observed.imports.engine.subject
+    imports, index = observed.imports, observed.imports.index
     names: set[str] = set()
     for frame in raised.frames:
-        path = Path(subject.root, frame.path)
-        tree = parse_or_empty(path.read_bytes() if frame.project and path.is_file() else "")
-        for node in ast.walk(tree):
-            if isinstance(node, Function) and covers(node, frame.line):
-                names.update(_RAISES.findall(ast.unparse(node)))
-    bases = {base.rpartition(".")[2] for base in raised.bases}
-    names -= {*dir(builtins), raised.name, *bases}
+        if place := index.definition_at(frame.path, frame.line):
+            code = index.lines(place.path, place.line, place.end_line)
+            names.update(_RAISES.findall(code))
+    names -= {*dir(builtins), *_kinds(raised)}
     imports.resolve(names)
-    own = tuple(f"from {package}" for package in subject.packages)
+    own = tuple(f"from {package}" for package in index.packages)
     return [name for name in sorted(names) if imports.known[name].startswith(own)]
+
+
+def _kinds(raised: Raised | None) -> set[str]:
+    """Return the simple names of an exception and its bases."""
+    types = (raised.type, *raised.bases) if raised else ()
+    return {type_.rpartition(".")[2] for type_ in types}
 
 
 def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
     """What the report calls an error must raise one."""
-    expression, raised = evaluated_expression(one.source), one.raised
-    known = (raised.type, *raised.bases) if raised else ()
-    kinds = {name.rpartition(".")[2] for name in known}
+    expression, kinds = evaluated_expression(one.source), _kinds(one.raised)
     for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
         if expression and claim.raised and not {claim.exception, *_MISTAKES} & kinds:
             yield Draft(
@@ -122,7 +122,7 @@ def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
                 body=(f"with pytest.raises({claim.raised.type}):\n{indented(expression)}",),
                 sentence=f"`{shorten(expression)}` must raise {claim.exception}.",
                 quote=quote_of([claim]),
-                expects=raised,
+                expects=one.raised,
             )
 
 

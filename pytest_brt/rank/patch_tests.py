@@ -19,7 +19,6 @@ from pytest_brt.errors import PatchProblem
 from pytest_brt.guard import Touched
 from pytest_brt.guard.suite import altered_tests
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
-from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.patches import apply_patch
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import CollectionPatterns, read_config
@@ -37,6 +36,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.report import Reading
 
 #: Tests of one patch that are looked at.
 _MOST = 20
@@ -115,7 +115,7 @@ def judge_patch_tests(
     tests: Sequence[CandidateTest],
     pool: Sequence[Touched],
     runner: Runner,
-    facts: ReportFacts | None,
+    facts: Reading | None,
     repeat: int,
 ) -> tuple[JudgedTest, ...]:
     """Judge the tests that patches bring by what they do on the unpatched tree.
@@ -137,7 +137,7 @@ def _judged(
     test: CandidateTest,
     runs: tuple[TestRun, ...],
     pool: Sequence[Touched],
-    facts: ReportFacts | None,
+    facts: Reading | None,
 ) -> JudgedTest:
     judged = judge(test, runs, facts, Rating(evidence=Evidence.PATCH_TEST))
     if not judged.judgement.candidate:

@@ -1,4 +1,4 @@
-"""Assertions that hold before the failing one are cut from a test; what they call goes on running.
+"""Assertions that hold before the failing one are cut from a test, where it fails so without them.
 
 A sixth of the tests that models write carry assertions that have nothing to do with the bug
 (paper 001, requirement 4); each of them can break a right fix.
@@ -37,22 +37,13 @@ def reduce_test(item: JudgedTest, bench: Workbench) -> JudgedTest:
 def without_assertions(source: str, line: int) -> str:
     r"""Return the test that fails at `line` without plain assertions before that.
 
-    >>> without_assertions("def test_a():\n    assert a\n    assert f() == 1\n    assert b\n", 4)
-    'def test_a():\n    f()\n    assert b\n'
+    >>> without_assertions("def test_a():\n    assert a\n    assert b\n", 3)
+    'def test_a():\n    assert b\n'
     """
     functions = [node for node in ast.walk(parse(source)) if isinstance(node, Function)]
     lines = source.split("\n")
     for node in reversed([n for one in functions if covers(one, line) for n in one.body]):
         end = node.end_lineno or node.lineno
         if isinstance(node, ast.Assert) and end < line:
-            kept = node.test
-            if isinstance(kept, ast.Compare) and not any(map(_acts, kept.comparators)):
-                kept = kept.left
-            call = f"{' ' * node.col_offset}{ast.unparse(kept)}"
-            lines[node.lineno - 1 : end] = [call] if _acts(kept) else []
+            del lines[node.lineno - 1 : end]
     return "\n".join(lines)
-
-
-def _acts(node: ast.expr) -> bool:
-    """Return whether an expression may call or bind something."""
-    return "(" in ast.unparse(node)

@@ -117,13 +117,12 @@ def _test(target: Test, node: str) -> CandidateTest:
 
 
 def with_review(judged: JudgedTest, review: Review) -> JudgedTest:
-    """Return a bug test as a person judged it before: one that is accepted is sure."""
-    old = judged.judgement
-    if not old.candidate or review is Review.OPEN:
-        return judged
-    sure = replace(old, confidence=1.0, evidence=None, measured=None)
-    rejected = refused(old.verdict, f"{review} by you", old.runs)
-    new = sure if review is Review.ACCEPTED else rejected
+    """Return a bug test as a person judged it: one that is accepted is sure."""
+    new = judged.judgement
+    if new.candidate and review is Review.ACCEPTED:
+        new = replace(new, confidence=1.0, evidence=None, measured=None)
+    elif new.candidate and review is Review.REJECTED:
+        new = refused(new.verdict, "rejected by you", new.runs)
     return replace(judged, judgement=new, review=review)
 
 
@@ -135,18 +134,14 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple
     """
     before = [judged for judged in tests if judged.judgement.candidate]
     is_sure = any(judged.review is Review.ACCEPTED for judged in before)
-    counting = Review.ACCEPTED if is_sure else Review.OPEN
-    runs = run_tests([one.test for one in before if one.review is counting], engine, repeat)
+    runs = run_tests([judged.test for judged in before], engine, repeat)
     again = []
     for judged in before:
-        test, old = judged.test, judged.judgement
-        if judged.review is counting:
-            evidence = old.evidence if old.measured and not is_sure else None
-            rating = Rating(confidence=1.0 if is_sure else old.confidence, evidence=evidence)
-            new = judge(test, runs[test.id], None, rating).judgement
-        else:
-            is_open = judged.review is Review.OPEN
-            reason = "you accepted others" if is_open else f"{judged.review} by you"
-            new = refused(old.verdict, reason, ())
-        again.append(replace(judged, judgement=new))
+        old = judged.judgement
+        rating = Rating(confidence=old.confidence, evidence=old.evidence if old.measured else None)
+        new = judge(judged.test, runs[judged.test.id], None, rating)
+        if is_sure and judged.review is Review.OPEN:
+            why_not = refused(old.verdict, "you accepted others", new.judgement.runs)
+            new = replace(new, judgement=why_not)
+        again.append(with_review(new, judged.review))
     return tuple(again)

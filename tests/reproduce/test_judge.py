@@ -6,7 +6,6 @@ import pytest
 
 from pytest_brt.oracle.judge import Rating, examine, missing_here, run_tests
 from pytest_brt.oracle.judge import judge as judge_by
-from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
@@ -19,7 +18,11 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.report import Reading
+from tests.reproduce.project import reading_of
 from tests.support.outcomes import caused
+
+NOTHING = reading_of("It is off.")
 
 
 def written(
@@ -40,11 +43,9 @@ def written(
     )
 
 
-def judge(
-    test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None = None
-) -> JudgedTest:
+def judge(test: CandidateTest, runs: tuple[TestRun, ...], reading: Reading = NOTHING) -> JudgedTest:
     rating = Rating(confidence=0.5, reasons=("why",))
-    return judge_by(test, runs, facts or ReportFacts(text=""), rating)
+    return judge_by(test, runs, reading, rating)
 
 
 def judged_on(engine: Runner, test: CandidateTest, repeat: int) -> JudgedTest:
@@ -106,7 +107,8 @@ def test_no_network_is_not_the_bug() -> None:
     assert "not set up on this machine: Name or service" in judged.judgement.reason
 
 
-STATES = ReportFacts(text="", wrong=("9",), stated=(("f(1)", "4"),), raised=("E",))
+STATES = reading_of("`f(1)` gives `9`, but should give `4`.\n\n`get(2)` raises `FormatError`.")
+VALUES = reading_of("`f(1)` gives `9`, but should give `4`.")
 
 
 @pytest.mark.parametrize(
@@ -115,8 +117,11 @@ STATES = ReportFacts(text="", wrong=("9",), stated=(("f(1)", "4"),), raised=("E"
         ("assert g() == 9", "asserts the value that the report calls wrong: 9"),
         ("assert f(1) == 5", "asserts 5, the report states 4"),
         ("self.assertEqual(5, f( 1 ))", "asserts 5, the report states 4"),
-        ("pytest.raises(E)", "asserts the exception that the report calls wrong: E"),
-        ("pytest.raises(E, match='why')", ""),
+        (
+            "pytest.raises(FormatError)",
+            "asserts the exception that the report calls wrong: FormatError",
+        ),
+        ("pytest.raises(FormatError, match='why')", ""),
         ("assert f(1) == 4", ""),
         ("assert f(2) == 5", ""),
         ("assert g() != 9", ""),
@@ -142,15 +147,15 @@ def test_the_same_five_questions_of_every_test(
     verdicts: list[Verdict], answers: list[bool | None]
 ) -> None:
     runs = tuple(run(verdict, "AssertionError") for verdict in verdicts)
-    findings = examine(written(OracleKind.WRITTEN), runs, ReportFacts(text=""))
+    findings = examine(written(OracleKind.WRITTEN), runs, NOTHING)
     assert [finding.answer for finding in findings] == answers
 
 
 def test_a_crash_is_no_bug_of_a_report_about_values() -> None:
     crash = (run(Verdict.FAIL, "TypeError"),)
-    about_values = judge(written(OracleKind.WRITTEN), crash, STATES)
+    about_values = judge(written(OracleKind.WRITTEN), crash, VALUES)
     assert about_values.judgement.reason == "the report does not name TypeError"
-    about_a_crash = replace(STATES, is_crash=True)
+    about_a_crash = reading_of("It crashes: `f(1)` gives `9`, but should give `4`.")
     assert judge(written(OracleKind.WRITTEN), crash, about_a_crash).judgement.candidate
 
 

@@ -16,7 +16,7 @@ from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.errors import OutOfTime, Overflowed
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
-from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
+from pytest_brt.oracle.report_facts import catches_named, failure_matches_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import dropped, without_doubles
@@ -34,6 +34,7 @@ from pytest_brt.types import (
     Origin,
     TestRun,
 )
+from pytest_brt.types.report import Reading
 
 #: Samples, and how many must fail alike for a bug to count as reproduced is more than this.
 SAMPLES, _AGREE = 50, 1
@@ -66,7 +67,7 @@ def size_of(cluster: Cluster) -> int:
     return len(set().union(*(item.samples for item in cluster)))
 
 
-def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]:
+def clusters_of(failing: Iterable[Sampled], facts: Reading) -> list[Cluster]:
     """Return the clusters by failure, best first: match, then size, then short tests."""
 
     def order_tests(item: Sampled) -> tuple[bool, bool, int, str]:
@@ -95,8 +96,8 @@ class Libro:
     bench: Workbench
     findings: Findings
     number: int
-    #: What the report says of its failure.
-    facts: ReportFacts
+    #: What the report says.
+    facts: Reading
     in_auto: bool = False
     #: How many were drawn, and the tests in them by their paths.
     samples: int = 0
