@@ -67,10 +67,8 @@ class ImportResolver:
         if name in self._own:
             yield self._own[name]
         use, index, layout = self._uses.get(name, Use()), self.index, self.index.layout
-        # A module beside the packages is mostly a script, and importing it would run it.
-        scripts = {one for one in index.packages if layout.path_of(one) == f"{one}.py"}
-        packages = [one for one in index.packages if one not in scripts] or index.packages
-        yield from import_candidates(name, packages, [*self._stars, *packages], use)
+        offering = [*self._stars, *index.packages]
+        yield from import_candidates(name, index.packages, offering, use)
         yield from filter(None, [find_import(name, index, use=use)])
         yield from standard_candidates(name, use)
         for part in sorted(use.attributes):

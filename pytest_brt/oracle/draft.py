@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pytest_brt.observe.run_snippets import Result
 from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
-from pytest_brt.types.report import Claim
 
 #: Characters of a string that needs lines of its own, and of its parts there.
 _LONG, _PART = 60, re.compile(r".{1,65}$|.{1,65}(?<= )|.{1,65}", re.DOTALL)
@@ -23,11 +21,10 @@ class Draft:
     kind: OracleKind
     #: Lines of the test after its set-up.
     body: tuple[str, ...]
-    #: One sentence, and the report's words that it rests on, or "".
+    #: What it demands, in one sentence.
     sentence: str
     #: Index of the statement it is about; None when it is about a command.
     index: int | None = None
-    quote: str = ""
     #: What the failure must look like on the unpatched tree; None for a failed assertion.
     expects: Raised | None = None
     evidence: Evidence = Evidence.OTHER
@@ -35,11 +32,6 @@ class Draft:
     signs: int = 0
     #: Run every earlier statement first, not only those it depends on.
     whole: bool = False
-
-    @property
-    def docstring(self) -> str:
-        """The sentence, with the words that it rests on."""
-        return f'{self.sentence} Report: "{self.quote}"' if self.quote else self.sentence
 
 
 def one_line(text: str) -> str:
@@ -55,12 +47,6 @@ def shorten(source: str) -> str:
     """Return a statement on one line, cut where it is long."""
     line = one_line(source)
     return line if len(line) <= 120 else line[:117] + "..."
-
-
-def quote_of(claims: Iterable[Claim]) -> str:
-    """Return the report's words for a claim, "" where they say no more than the claim itself."""
-    said = (claim.sentence for claim in claims if len(claim.sentence) > len(claim.text) + 7)
-    return one_line(next(said, ""))
 
 
 def comparison(result: Result, other: str, *, differs: bool) -> tuple[str, ...]:

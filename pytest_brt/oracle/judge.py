@@ -208,9 +208,6 @@ def missing_here(raised: Raised | None, report: str | None = None) -> str:
     """
     if raised is None:
         return ""
-    last = raised.frames[-1].path if raised.frames else ""
-    if raised.type == "KeyError" and last.endswith(("/os.py", "<frozen os>")):
-        return f"environment variable {raised.message} is not set (--brt-env NAME=VALUE)"
     if report is not None and raised.name in _NOT_HERE and raised.name not in report:
         return f"{raised.name}: {first_line(raised)}"
     return next((text for text in _MISSING if text in raised.message), "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import keyword
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +18,7 @@ from pytest_brt.observe.run_snippets import (
     result_of,
 )
 from pytest_brt.oracle.command_line import no_traceback
-from pytest_brt.oracle.draft import Draft, comparison, quote_of, shorten
+from pytest_brt.oracle.draft import Draft, comparison, shorten
 from pytest_brt.oracle.evidence import measured
 from pytest_brt.oracle.judge import missing_here
 from pytest_brt.pysource.parse import is_literal, parse_or_empty
@@ -37,7 +36,7 @@ _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 #: Signs that make a complaint plain.
 _PLAIN = 2
 _EXPECTED = ClaimRole.EXPECTED
-_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+_CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 
 
 # -- an exception --
@@ -65,7 +64,6 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
         kind=OracleKind.NO_RAISE,
         body=(body,),
         sentence=sentence,
-        quote=quote_of(claim for claim in claims if claim.exception == raised.name),
         expects=raised,
         evidence=evidence,
     )
@@ -121,7 +119,6 @@ def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
                 kind=OracleKind.MUST_RAISE,
                 body=(f"with pytest.raises({claim.raised.type}):\n{indented(expression)}",),
                 sentence=f"`{shorten(expression)}` must raise {claim.exception}.",
-                quote=quote_of([claim]),
                 expects=one.raised,
             )
 
@@ -130,23 +127,23 @@ def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
 
 
 def gives_stated_value(_: ObservedReport, one: Observation) -> Iterator[Draft]:
-    """A result that the report calls right must come out; of two that differ, neither."""
+    """A result that the report calls right must come out."""
     result = result_of(one)
     if one.raised:  # what it gives where it no longer raises
         expression = printed_argument(one.source) or evaluated_expression(one.source)
         result = Result(expression=expression, text="") if expression else None
     claims = one.statement.claims_of(ClaimKind.VALUE, _EXPECTED)
-    if result and len({claim.text.strip() for claim in claims}) == 1:
-        text = claims[0].text.strip()
-        if other := _as_source(text, result):
-            yield Draft(
-                kind=OracleKind.EQUALS,
-                body=comparison(result, other, differs=False),
-                sentence=f"`{shorten(one.source)}` should give {shorten(text)}.",
-                quote=quote_of(claims),
-                expects=one.raised,
-                evidence=Evidence.STATED_VALUE,
-            )
+    if result is None or not claims:
+        return
+    text = claims[0].text.strip()
+    if other := _as_source(text, result):
+        yield Draft(
+            kind=OracleKind.EQUALS,
+            body=comparison(result, other, differs=False),
+            sentence=f"`{shorten(one.source)}` should give {shorten(text)}.",
+            expects=one.raised,
+            evidence=Evidence.STATED_VALUE,
+        )
 
 
 def _as_source(text: str, result: Result) -> str:
@@ -178,7 +175,6 @@ def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draf
         kind=OracleKind.GONE,
         body=comparison(result, "", differs=True),
         sentence=f"`{shorten(one.source)}` must no longer give {shorten(result.text)}.",
-        quote=quote_of(quoting),
         evidence=Evidence.REPORTED_VALUE if signs >= _PLAIN else Evidence.OTHER,
         signs=signs,
     )
@@ -189,7 +185,7 @@ def _is_last(observed: ObservedReport, one: Observation) -> bool:
     shown = [
         other
         for other in observed.observations
-        if other.statement.block == one.statement.block and not other.raised
+        if other.statement.block == one.statement.block
         if other.statement.claims_of(ClaimKind.VALUE, *WRONG)
     ]
     return shown[-1:] == [one]
@@ -210,10 +206,10 @@ def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
         if one.result is not None and not one.missing
         for draft in oracle(observed, one)
     ]
-    # Where a crash is reported, a result that is only shown beside it is not what goes wrong; and
-    # where an exception is wanted, a right fix raises before there is a result.
+    # Where a crash is reported, no result that is shown beside it is what goes wrong; and where an
+    # exception is wanted, a right fix raises before there is a result.
     if any(draft.evidence is Evidence.REPORTED_EXCEPTION for draft in drafts):
-        drafts = [d for d in drafts if d.kind is not OracleKind.GONE or d.quote]
+        drafts = [d for d in drafts if d.kind is not OracleKind.GONE]
     if any(draft.kind is OracleKind.MUST_RAISE for draft in drafts):
         drafts = [d for d in drafts if d.kind not in (OracleKind.EQUALS, OracleKind.GONE)]
     drafts += no_traceback(observed)
@@ -221,10 +217,10 @@ def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
 
 
 def _title_names(observed: ObservedReport, one: Observation) -> int:
-    """Return how many names of a statement, but for Python's own, the report's title speaks of."""
-    words = {word.lower() for word in _NAME.findall(observed.reading.issue.title)}
-    names = {*_NAME.findall(one.source)} - one.names.builtin - {*keyword.kwlist}
-    return len(words & {name.lower() for name in names})
+    """Return how many functions that a statement calls the report's title speaks of."""
+    words = re.findall(r"\w+", observed.reading.issue.title.lower())
+    names = {*_CALLED.findall(one.source)} - one.names.builtin
+    return len({name.lower() for name in names}.intersection(words))
 
 
 # -- what is right already --

@@ -23,8 +23,6 @@ _FIXTURES, _MODULES = ("capsys", "tmp_path"), ("asyncio", "pytest", "subprocess"
 #: A statement that can stand at the top of a module, and one that only prints something.
 _DEFINITION = re.compile(r"(?:def|class) (?!test)", re.IGNORECASE)
 _PRINT = re.compile(r"print\([^(]*$")
-#: Characters of a docstring.
-_LONGEST = 400
 
 
 def write_test(draft: Draft, observed: ObservedReport, name: str) -> str | None:
@@ -55,7 +53,7 @@ def write_test(draft: Draft, observed: ObservedReport, name: str) -> str | None:
     elif awaits:
         scenario = indented("\n".join(["async def scenario():", *body]))
         body = ["", scenario, "", "    asyncio.run(scenario())"]
-    function = "\n".join([*marks, start, *_docstring(draft.docstring), *body])
+    function = "\n".join([*marks, start, *_docstring(draft.sentence), *body])
     return _module(known, [*above, function], observed.imports)
 
 
@@ -123,8 +121,7 @@ def _docstring(sentence: str) -> list[str]:
     """Return the lines of a test's docstring, indented."""
     # Of characters that cannot be seen, some cannot stand in source at all.
     seen = "".join(letter if letter.isprintable() else " " for letter in one_line(sentence))
-    text = textwrap.shorten(seen, _LONGEST, placeholder=" …").replace("\\", "\\\\")
-    text = text.replace('"""', "'''")
+    text = seen.replace("\\", "\\\\").replace('"""', "'''")
     lines = textwrap.wrap(f'"""{text}', WIDTH - 4, break_long_words=False, break_on_hyphens=False)
     if len(lines) == 1 and len(text) <= WIDTH - 10 and text[-1] != '"':
         return [f'    """{text}"""']

@@ -30,8 +30,8 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: Drafts that are run, those that are run once more, and those of what may be fixed.
-_MOST, _MOST_AGAIN, _MOST_RIGHT = 16, 5, 3
+#: Drafts that are run at once.
+_MOST = 16
 #: What a test lacks that only wants an exception gone.
 _OPEN = "it accepts any result: say what it should return"
 
@@ -51,7 +51,7 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     drafts = ask_oracles(observed)
     bench.say("trying the tests of the report on the unpatched tree")
     maker = _Maker(observed, bench)
-    tests = [*maker.reporters_tests(), *maker.tests(drafts, _MOST)]
+    tests = [*maker.reporters_tests(), *maker.tests(drafts)]
     judged, notes = maker.judge(tests), tuple[Note, ...]()
     if judged and _all_broken(judged):
         # Among the project's own tests their conftest.py may need what is not installed.
@@ -63,10 +63,10 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     if not any(item.judgement.candidate for item in judged):
         # The set-up may be in statements that no name leads to.
         whole = [replace(draft, whole=True) for draft in drafts if draft.index is not None]
-        judged += maker.judge(maker.tests(whole, _MOST_AGAIN))
+        judged += maker.judge(maker.tests(whole))
     settled: list[JudgedTest] = []
     if not any(item.judgement.candidate for item in judged):
-        settled = maker.judge(maker.tests(already_right(observed), _MOST_RIGHT))
+        settled = maker.judge(maker.tests(already_right(observed)))
     kept = select(judged)
     return Attempt(
         issue=issue.id,
@@ -104,11 +104,11 @@ class _Maker:
         oracle = Oracle(kind=OracleKind.WRITTEN, sentence="The report brings this test.")
         for own in self.observed.reading.tests:
             if source := complete_test(own, self.observed.imports):
-                end = own.name.rpartition("::")[2].removeprefix("test").strip("_").lower()
-                test = self._test(own.name, f"{self.stem}_{end}.py", source, oracle)
+                file = f"{self.stem}_{own.name.rpartition('::')[2]}.py"
+                test = self._test(own.name, file, source, oracle)
                 yield test, Evidence.OWN_TEST
 
-    def tests(self, drafts: Iterable[Draft], most: int) -> list[_Made]:
+    def tests(self, drafts: Iterable[Draft]) -> list[_Made]:
         """Return the best drafts as tests, each once."""
         made: list[_Made] = []
         for draft in drafts:
@@ -116,9 +116,9 @@ class _Maker:
             name = f"{self.stem}_{number}" if number > 1 else self.stem
             source = write_test(draft, self.observed, name) or ""
             body = source.replace(f"def {name}(", "def test(")
-            if source and body not in self.bodies and len(made) < most:
+            if source and body not in self.bodies and len(made) < _MOST:
                 self.bodies.add(body)
-                oracle = Oracle(kind=draft.kind, sentence=draft.docstring, quote=draft.quote)
+                oracle = Oracle(kind=draft.kind, sentence=draft.sentence)
                 test = self._test(name, f"{name}.py", source, oracle)
                 made.append((replace(test, expects=draft.expects), draft.evidence))
         return made

@@ -28,8 +28,6 @@ class Oracle:
     kind: OracleKind
     #: One sentence for the reader, from the report; becomes the test's docstring.
     sentence: str
-    #: Of the report, as it stands in the sentence; or "".
-    quote: str = ""
 
 
 class Author(StrEnum):

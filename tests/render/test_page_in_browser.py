@@ -63,7 +63,7 @@ def ranked() -> RunRecord:
     )
     (issue,), (attempt,) = found.issues, found.attempts
     first, second = attempt.tests
-    oracle = replace(first.test.oracle, quote="should be `5`", sentence="`f()` should be `5`")
+    oracle = replace(first.test.oracle, sentence="`f()` should be `5`")
     written = replace(second, test=replace(second.test, origin=Origin(strategy="libro", model="m")))
     return replace(
         found,

@@ -210,18 +210,6 @@ def test_the_same_exception_from_another_place_is_another() -> None:
     assert not is_candidate(replace(seen, frames=(replace(here, function="last"),)))
 
 
-def test_a_variable_that_is_not_set_here_is_no_bug() -> None:
-    frames = (
-        Frame(path="pkg/shop.py", line=6, function="price", project=True),
-        Frame(path="/usr/lib/python3.11/os.py", line=679, function="__getitem__"),
-    )
-    unset = Raised(type="KeyError", message="'SHOP'", frames=frames)
-    assert "--brt-env" in missing_here(unset)
-    assert not missing_here(replace(unset, frames=frames[:1]))
-    assert not missing_here(replace(unset, type="ValueError"))
-    assert not missing_here(replace(unset, frames=()))
-
-
 @pytest.mark.parametrize(
     ("type_", "message", "said"),
     [
