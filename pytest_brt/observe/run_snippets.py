@@ -110,19 +110,14 @@ def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) ->
     loose = {name for some in unbound for name in some}
     imports.resolve(loose)
     prelude = imports.imports_for(loose)
-    # What a star gives is imported by name.
-    order = [at for at, one in enumerate(names) if not one.stars]
-    run = run_statements(engine, Script(statements=(*prelude, *(sources[at] for at in order))))
-    results = dict(zip(order, run.observed[len(prelude) :], strict=False))
-    ended: dict[int, str] = {}
-    if run.ended and len(run.observed) >= len(prelude):
-        ended[order[len(results)]] = run.ended
+    run = run_statements(engine, Script(statements=(*prelude, *sources)))
+    results = run.observed[len(prelude) :]
     observations = tuple(
         Observation(
             statement=statement,
             names=names[at],
-            result=results.get(at),
-            ended=ended.get(at, ""),
+            result=results[at] if at < len(results) else None,
+            ended=run.ended if at == len(results) else "",
             missing=imports.missing(unbound[at]),
         )
         for at, statement in enumerate(reading.statements)

@@ -28,8 +28,8 @@ class Draft:
     #: What the failure must look like on the unpatched tree; None for a failed assertion.
     expects: Raised | None = None
     evidence: Evidence = Evidence.OTHER
-    #: Of drafts with the same evidence, how much in the report leads to it.
-    signs: int = 0
+    #: Whether the report's title speaks of what is called.
+    is_in_title: bool = False
     #: Run every earlier statement first, not only those it depends on.
     whole: bool = False
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.oracle.evidence import measured
@@ -166,37 +166,33 @@ def examine(test: CandidateTest, runs: Runs, reading: Reading | None) -> tuple[F
     It is a bug test of the report if all answers are yes. Without one it is asked only whether it
     fails, and every time.
     """
-    return tuple(
-        Finding(question=question, answer=answer, said=said)
-        for question, answer, said in _answers(test, runs, reading)
-    )
-
-
-def _answers(
-    test: CandidateTest, runs: Runs, reading: Reading | None
-) -> Iterator[tuple[Check, bool | None, str]]:
     fails, is_flaky = _fails(runs), _is_flaky(runs)
     verdicts = ", ".join(run.verdict for run in runs)
     said = run_words(runs[0]) if runs else "the test did not run"
-    yield Check.FAILS, fails, "passes on this tree" if verdicts == Verdict.PASS else said
-    if is_flaky:
-        yield Check.STEADY, False, f"its runs on the same tree differ: {verdicts}"
-    else:
-        yield Check.STEADY, fails or None, f"{len(runs)} runs" if fails else ""
-    if reading is None:
-        return
-    raised = runs[0].raised if runs else None
-    lacks = said if runs and runs[0].verdict in _LACKING else ""
-    if missing := missing_here(raised, reading.issue.text):
-        lacks = f"not set up on this machine: {missing}"
-    yield Check.EQUIPPED, not lacks, lacks
-    is_fit = fails and not is_flaky and not lacks
-    yield Check.AS_REPORTED, *(_as_reported(test, runs[0], reading) if is_fit else (None, ""))
-    # Whatever else it asserts: what fails may be what the report complains about.
-    is_reported = failure_matches_report(reading, test.source or "", raised)
-    bug = "" if is_reported else asserts_reported_bug(test, reading)
-    # What passes here may hold for right what nobody has called wrong yet.
-    yield Check.HONEST, False if bug else fails or None, bug
+    often = f"its runs on the same tree differ: {verdicts}" if is_flaky else f"{len(runs)} runs"
+    found: list[tuple[Check, bool | None, str]] = [
+        (Check.FAILS, fails, "passes on this tree" if verdicts == Verdict.PASS else said),
+        (Check.STEADY, not is_flaky if fails else None, often if fails else ""),
+    ]
+    if reading is not None:
+        raised = runs[0].raised if runs else None
+        missing = missing_here(raised, reading.issue.text)
+        is_unfit = not runs or runs[0].verdict in _LACKING
+        lacks = said if is_unfit else ""
+        if missing:
+            lacks = f"not set up on this machine: {missing}"
+        is_fit = fails and not is_flaky and not lacks
+        as_reported = _as_reported(test, runs[0], reading) if is_fit else (None, "")
+        # Whatever else it asserts: what fails may be what the report complains about.
+        is_reported = failure_matches_report(reading, test.source or "", raised)
+        bug = "" if is_reported else asserts_reported_bug(test, reading)
+        found += [
+            (Check.EQUIPPED, not lacks, lacks),
+            (Check.AS_REPORTED, *as_reported),
+            # What passes here may hold for right what nobody has called wrong yet.
+            (Check.HONEST, False if bug else fails or None, bug),
+        ]
+    return tuple(Finding(question=check, answer=yes, said=why) for check, yes, why in found)
 
 
 def missing_here(raised: Raised | None, report: str | None = None) -> str:

@@ -80,11 +80,10 @@ def _evidence_of(reading: Reading, raised: Raised) -> Evidence | None:
         return Evidence.EXCEPTION if reading.wants_exception else Evidence.REPORTED_EXCEPTION
     if is_assertion:
         return Evidence.OWN_TEST
-    is_mistake = name in _MISTAKES and not is_exact
-    if messages and (in_project or not is_mistake):
+    if messages and (in_project or is_exact or name not in _MISTAKES):
         return Evidence.EXCEPTION
-    is_other = is_mistake or missing_here(raised) or reading.exceptions
-    return Evidence.OTHER if in_project and not is_other else None
+    lacks = name in _MISTAKES or missing_here(raised)
+    return Evidence.OTHER if in_project and not lacks and not reading.exceptions else None
 
 
 def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:
@@ -169,14 +168,14 @@ def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draf
     right = observed.reading.claims_of(ClaimKind.VALUE, *RIGHT)
     if not quoting or fine or any(result.quoted_by(claim.text) for claim in right):
         return
-    signs = _is_last(observed, one) + (quoting[0].role is ClaimRole.ACTUAL)
-    signs += bool(_title_names(observed, one)) + (0 if quoting[0].text else _PLAIN)
+    first = quoting[0]
+    signs = _is_last(observed, one), first.role is ClaimRole.ACTUAL, _in_title(observed, one)
+    is_plain = not first.text or sum(signs) >= _PLAIN
     yield Draft(
         kind=OracleKind.GONE,
         body=comparison(result, "", differs=True),
         sentence=f"`{shorten(one.source)}` must no longer give {shorten(result.text)}.",
-        evidence=Evidence.REPORTED_VALUE if signs >= _PLAIN else Evidence.OTHER,
-        signs=signs,
+        evidence=Evidence.REPORTED_VALUE if is_plain else Evidence.OTHER,
     )
 
 
@@ -200,7 +199,7 @@ ORACLES = (does_not_raise, gives_stated_value, must_raise, no_longer_gives)
 def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
     """Return what all oracles want tested, those first whose evidence was right most often."""
     drafts = [
-        replace(draft, index=index, signs=draft.signs + _title_names(observed, one))
+        replace(draft, index=index, is_in_title=_in_title(observed, one))
         for oracle in ORACLES
         for index, one in enumerate(observed.observations)
         if one.result is not None and not one.missing
@@ -213,14 +212,16 @@ def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
     if any(draft.kind is OracleKind.MUST_RAISE for draft in drafts):
         drafts = [d for d in drafts if d.kind not in (OracleKind.EQUALS, OracleKind.GONE)]
     drafts += no_traceback(observed)
-    return tuple(sorted(drafts, key=lambda d: (-measured(d.evidence).confidence, -d.signs)))
+    return tuple(
+        sorted(drafts, key=lambda d: (-measured(d.evidence).confidence, not d.is_in_title))
+    )
 
 
-def _title_names(observed: ObservedReport, one: Observation) -> int:
-    """Return how many functions that a statement calls the report's title speaks of."""
+def _in_title(observed: ObservedReport, one: Observation) -> bool:
+    """Say whether the report's title speaks of a function that a statement calls."""
     words = re.findall(r"\w+", observed.reading.issue.title.lower())
     names = {*_CALLED.findall(one.source)} - one.names.builtin
-    return len({name.lower() for name in names}.intersection(words))
+    return any(name.lower() in words for name in names)
 
 
 # -- what is right already --

@@ -42,18 +42,18 @@ def write_test(draft: Draft, observed: ObservedReport, name: str) -> str | None:
     above = [line for line in setup if _DEFINITION.match(line)]
     above = [line for line in above if not undefined_names("\n".join([*known, line]))]
     body = [indented(line) for line in (*setup, *draft.body) if line not in above]
-    plugins = {b for a, b in pairwise(observed.imports.engine.subject.pytest_args) if a == "-p"}
-    marks, start = [], f"def {name}({', '.join(fixtures)}):"
-    if "django" in plugins and _may_ask_database(draft, observed, before):
-        marks.append("@pytest.mark.django_db")
+    args = observed.imports.engine.subject.pytest_args
+    plugins = {value for option, value in pairwise(args) if option == "-p"}
+    start = f"def {name}({', '.join(fixtures)}):"
     awaits = compiled(code).co_flags & inspect.CO_COROUTINE
     if awaits and "asyncio" in plugins:
-        marks.append("@pytest.mark.asyncio")
-        start = f"async {start}"
+        start = f"@pytest.mark.asyncio\nasync {start}"
     elif awaits:
         scenario = indented("\n".join(["async def scenario():", *body]))
         body = ["", scenario, "", "    asyncio.run(scenario())"]
-    function = "\n".join([*marks, start, *_docstring(draft.sentence), *body])
+    if "django" in plugins and _may_ask_database(draft, observed, before):
+        start = f"@pytest.mark.django_db\n{start}"
+    function = "\n".join([start, *_docstring(draft.sentence), *body])
     return _module(known, [*above, function], observed.imports)
 
 

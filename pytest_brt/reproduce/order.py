@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from pytest_brt.oracle.judge import refused
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.reproduce.strategy import KEEP
 from pytest_brt.types import Attempt, JudgedTest, Verdict
@@ -47,9 +48,8 @@ def dropped(item: JudgedTest, reason: str) -> JudgedTest:
     """Return a test that is no candidate any more, for `reason`; as it is when it was none."""
     if not item.judgement.candidate:
         return item
-    reason = f"{reason}; {item.judgement.reason}"
-    judgement = replace(item.judgement, candidate=False, confidence=0.0, reason=reason)
-    return replace(item, judgement=judgement)
+    old = item.judgement
+    return replace(item, judgement=refused(old.verdict, f"{reason}; {old.reason}", old.runs))
 
 
 def without_repeats(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:

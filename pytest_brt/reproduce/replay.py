@@ -135,18 +135,17 @@ class _Maker:
         )
 
     def judge(self, made: Iterable[_Made]) -> list[JudgedTest]:
-        """Run tests on the unpatched tree and judge them."""
-        placed = [(self._placed(test), evidence) for test, evidence in made]
+        """Put tests into the folder, run them on the unpatched tree and judge them."""
+        placed = []
+        for test, evidence in made:
+            path = PurePosixPath(self.folder, test.path).as_posix()
+            id_ = content_id(test.issue, path, test.source or "", test.name)
+            placed.append((replace(test, id=id_, path=path), evidence))
         runs = run_tests([test for test, _ in placed], self.bench.engine, REPEAT)
-        facts = self.bench.facts(self.observed.reading.issue)
+        reading = self.observed.reading
         judged = []
         for test, evidence in placed:
             reasons = (_OPEN,) if test.oracle.kind is OracleKind.NO_RAISE else ()
             rating = Rating(evidence=evidence, reasons=reasons)
-            judged.append(judge(test, runs[test.id], facts, rating))
+            judged.append(judge(test, runs[test.id], reading, rating))
         return judged
-
-    def _placed(self, test: CandidateTest) -> CandidateTest:
-        path = PurePosixPath(self.folder, test.path).as_posix()
-        id_ = content_id(test.issue, path, test.source or "", test.name)
-        return replace(test, id=id_, path=path)
