@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.project.index import Index
-from pytest_brt.pysource.names import Names, names_of, undefined_names, uses_in
+from pytest_brt.pysource.names import Names, names_of, uses_in
 from pytest_brt.pysource.parse import IMPORTS, parse
 from pytest_brt.report.match import Match, is_steady, quoted_in
 from pytest_brt.report.statements import read_report
@@ -133,12 +133,13 @@ def functions_run(
     Raises:
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    ran = [one.source for one in observed.observations if one.result is not None]
-    imports = [source for source in ran if source.startswith(IMPORTS)]
-    rest = [source for source in ran if source not in imports]
+    ran = [one for one in observed.observations if one.result is not None]
+    imports = [one.source for one in ran if one.source.startswith(IMPORTS)]
+    rest = [one.source for one in ran if one.source not in imports]
     if not rest:
         return frozenset()
-    before = (*observed.imports.imports_for(undefined_names("\n".join(ran))), *imports)
+    used = {name for one in ran for name in one.names.used}
+    before = (*observed.imports.imports_for(used), *imports)
     program = Script(statements=(*before, *rest), calls_from=len(before))
     called = run_statements(engine, program).called
     around = [(path, index.definition_at(path, line)) for path, line in called]

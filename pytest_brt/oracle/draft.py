@@ -28,7 +28,7 @@ class Draft:
     #: What the failure must look like on the unpatched tree; None for a failed assertion.
     expects: Raised | None = None
     evidence: Evidence = Evidence.OTHER
-    #: Whether the report's title speaks of what is called.
+    #: Whether the report's title speaks of the statement.
     is_in_title: bool = False
     #: Run every earlier statement first, not only those it depends on.
     whole: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,7 +37,7 @@ _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 #: Signs that make a complaint plain.
 _PLAIN = 2
 _EXPECTED = ClaimRole.EXPECTED
-_CALLED = re.compile(r"([A-Za-z_]\w*)\(")
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
 
 
 # -- an exception --
@@ -218,10 +219,10 @@ def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
 
 
 def _in_title(observed: ObservedReport, one: Observation) -> bool:
-    """Say whether the report's title speaks of a function that a statement calls."""
-    words = re.findall(r"\w+", observed.reading.issue.title.lower())
-    names = {*_CALLED.findall(one.source)} - one.names.builtin
-    return any(name.lower() in words for name in names)
+    """Say whether the report's title has a name of a statement, or a word of a string in it."""
+    title = _NAME.findall(observed.reading.issue.title.lower())
+    names = {*_NAME.findall(one.source)} - one.names.builtin - {*keyword.kwlist}
+    return any(name.lower() in title for name in names)
 
 
 # -- what is right already --
