@@ -23,7 +23,7 @@ RULE = '''\
 
 import re
 
-from pytest_brt.observe.results import results_of
+from pytest_brt.observe.run_snippets import result_of
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.types import OracleKind
 
@@ -33,7 +33,7 @@ _TYPE = re.compile(r"should return an? `(?P<type>str|int|float|list)`")
 def result_type(observed, one):
     """The result must be of the type that the report names."""
     named = _TYPE.search(observed.reading.issue.text)
-    for shown in results_of(one)[:1] if named else ():
+    if named and (shown := result_of(one)):
         yield Draft(
             kind=OracleKind.RESULT_TYPE,
             body=(f"assert isinstance({shown.expression}, {named['type']})",),
@@ -48,14 +48,16 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.subject import find_subject
 from pytest_brt.report.load import read_issue
-from pytest_brt.reproduce.replay import replay
+from pytest_brt.reproduce.replay import attempt
+from pytest_brt.reproduce.strategy import Workbench
 
 sandbox = open_sandbox("auto")
 subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={}, sandbox=sandbox)
 engine = Runner(subject, sandbox, limits=Limits())
 text = "double\\n\\n`double(2)` gives 5.\\n\\nIt should return a `str`.\\n"
 try:
-    tests = replay(read_issue(text, "issue.md"), engine=engine).tests
+    bench = Workbench(engine=engine, model=None, say=lambda _: None)
+    tests = attempt(read_issue(text, "issue.md"), 0, bench).tests
 finally:
     engine.close()
 best = next(item for item in tests if item.test.oracle.kind == "type-of-result")

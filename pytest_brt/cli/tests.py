@@ -12,7 +12,6 @@ from pytest_brt.cli.run import add_options
 from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.judge import examine
-from pytest_brt.oracle.report_facts import ReportFacts, read_facts
 from pytest_brt.patches.git import History
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.options import read_options
@@ -26,6 +25,7 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import write_bytes
 from pytest_brt.types import Check, Examined, Verdict
+from pytest_brt.types.report import Reading
 
 _ABOUT = {
     "check": (
@@ -93,8 +93,8 @@ def _run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
     """Hold tests against a report; return 0 where each is a bug test of it."""
     issue = load_issue(arguments.issue, sys.stdin.buffer)
-    facts = read_facts(read_report(issue))
-    found = [one for given in arguments.tests for one in _examined(given, root, engine, facts)]
+    reading = read_report(issue)
+    found = [one for given in arguments.tests for one in _examined(given, root, engine, reading)]
     right = sum(one.is_bug_test for one in found)
     if arguments.json:
         say(to_json(found, indent=2))
@@ -105,12 +105,12 @@ def _check(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
     return int(right < len(found))
 
 
-def _examined(given: str, root: Path, engine: Runner, facts: ReportFacts) -> list[Examined]:
+def _examined(given: str, root: Path, engine: Runner, reading: Reading) -> list[Examined]:
     """Return what is found of the tests that are given as FILE, or as FILE::NAME."""
     file, _, name = given.partition("::")
     targets = load_targets([file], root, engine.subject.test_root, "check")
     found = [
-        Examined(test=f"{test.path}::{test.name}", findings=examine(test, runs, facts))
+        Examined(test=f"{test.path}::{test.name}", findings=examine(test, runs, reading))
         for test, runs in each_test(targets, engine, _REPEAT)
         if name in ("", test.name, test.name.partition("[")[0])
     ]

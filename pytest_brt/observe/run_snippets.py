@@ -1,14 +1,17 @@
-"""Runs the statements of a report on the unpatched tree and keeps what each did."""
+"""Runs the statements of a report on the unpatched tree and keeps what each did and showed."""
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import dataclass
-from itertools import accumulate
+from pathlib import Path
 
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import Names, names_of, uses_in
-from pytest_brt.pysource.parse import IMPORTS
+from pytest_brt.pysource.parse import IMPORTS, parse
+from pytest_brt.report.match import Match, is_steady, quoted_in
 from pytest_brt.report.statements import read_report
 from pytest_brt.sandbox.events import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
@@ -17,8 +20,12 @@ from pytest_brt.store import Once
 from pytest_brt.types import Issue, Raised
 from pytest_brt.types.report import Reading, Statement
 
-#: A statement that ends the process is left out and the rest run again, this often.
-_RESTARTS = 4
+#: What asks for versions and paths, which are others here.
+_ENVIRONMENT = re.compile(
+    r"__version__|show_versions|\bplatform\.|sys\.version|\.version\b|print_versions|__file__"
+)
+#: Characters of a result that is compared.
+_LONGEST = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +77,17 @@ class Reports:
         """Return what a report says."""
         return self._readings.get(issue.id, lambda: read_report(issue))
 
-    def observed(self, issue: Issue, engine: Runner) -> ObservedReport:
-        """Return what the statements of a report do.
+    def observed(self, issue: Issue, engine: Runner, cache: Path | None = None) -> ObservedReport:
+        """Return what the statements of a report do; `cache` keeps the project's index.
 
         Raises:
             SubjectProblem: the subject's interpreter cannot be started.
         """
         reading = self.reading(issue)
-        return self._observed.get(issue.id, lambda: run_snippets(reading, engine))
+        return self._observed.get(issue.id, lambda: run_snippets(reading, engine, cache))
 
 
-def run_snippets(reading: Reading, engine: Runner) -> ObservedReport:
+def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) -> ObservedReport:
     """Run the statements of a report in one namespace, in order.
 
     Names that nothing in the report binds are imported first.
@@ -91,45 +98,31 @@ def run_snippets(reading: Reading, engine: Runner) -> ObservedReport:
     sources = [statement.source for statement in reading.statements]
     names = [names_of(source) for source in sources]
     own: dict[str, str] = {}  # they serve what stands above, too
+    bound: frozenset[str] = frozenset()
+    unbound: list[frozenset[str]] = []
     for source, one in zip(sources, names, strict=True):
+        unbound.append(one.used - bound)
+        bound |= one.bound
         if source.startswith(IMPORTS) and not one.stars:
             own = {**dict.fromkeys(one.bound, source), **own}
-    stars = tuple(dict.fromkeys(star for one in names for star in one.stars))
-    imports = ImportResolver(engine=engine, stars=stars, own=own, uses=uses_in(*sources))
-    bound = accumulate((one.bound for one in names), frozenset.union, initial=frozenset[str]())
-    unbound = [one.used - before for one, before in zip(names, bound, strict=False)]
-    loose = frozenset[str]().union(*unbound)
+    stars = dict.fromkeys(star for one in names for star in one.stars)
+    imports = ImportResolver(engine, cache, own, stars, uses_in(*sources))
+    loose = {name for some in unbound for name in some}
     imports.resolve(loose)
-    # What a star gives is imported by name.
-    order = [at for at, one in enumerate(names) if not one.stars]
-    results, ended = _run_all(sources, order, imports.imports_for(loose), engine)
-    observations = (
+    prelude = imports.imports_for(loose)
+    run = run_statements(engine, Script(statements=(*prelude, *sources)))
+    results = run.observed[len(prelude) :]
+    observations = tuple(
         Observation(
             statement=statement,
             names=names[at],
-            result=results.get(at),
-            ended=ended.get(at, ""),
+            result=results[at] if at < len(results) else None,
+            ended=run.ended if at == len(results) else "",
             missing=imports.missing(unbound[at]),
         )
         for at, statement in enumerate(reading.statements)
     )
-    return ObservedReport(reading=reading, imports=imports, observations=tuple(observations))
-
-
-def _run_all(
-    sources: list[str], order: list[int], prelude: tuple[str, ...], engine: Runner
-) -> tuple[dict[int, StatementResult], dict[int, str]]:
-    """Return what each statement did, and how some ended the process."""
-    results: dict[int, StatementResult] = {}
-    ended: dict[int, str] = {}
-    for _ in range(_RESTARTS):
-        run = run_statements(engine, Script(statements=(*prelude, *(sources[n] for n in order))))
-        observed = run.observed[len(prelude) :]
-        results = {**dict(zip(order, observed, strict=False)), **results}
-        if not run.ended or len(run.observed) < len(prelude) or len(observed) == len(order):
-            break
-        ended[order.pop(len(observed))] = run.ended
-    return results, ended
+    return ObservedReport(reading=reading, imports=imports, observations=observations)
 
 
 def functions_run(
@@ -141,13 +134,86 @@ def functions_run(
         SubjectProblem: the subject's interpreter cannot be started.
     """
     ran = [one for one in observed.observations if one.result is not None]
-    rest = [one.source for one in ran if not one.source.startswith(IMPORTS)]
+    imports = [one.source for one in ran if one.source.startswith(IMPORTS)]
+    rest = [one.source for one in ran if one.source not in imports]
     if not rest:
         return frozenset()
-    imports = [one.source for one in ran if one.source.startswith(IMPORTS)]
     used = {name for one in ran for name in one.names.used}
     before = (*observed.imports.imports_for(used), *imports)
     program = Script(statements=(*before, *rest), calls_from=len(before))
     called = run_statements(engine, program).called
     around = [(path, index.definition_at(path, line)) for path, line in called]
     return frozenset((path, place.qualname if place else "") for path, place in around)
+
+
+# -- what a statement shows --
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a statement gives, or prints, and how a test gets hold of it."""
+
+    #: The expression whose value it is.
+    expression: str
+    #: What it looks like on the unpatched tree.
+    text: str
+    type: str = ""
+    #: Whether the text is Python source of an equal value, or what was printed.
+    evaluable: bool = False
+    is_printed: bool = False
+    #: What is run first.
+    before: tuple[str, ...] = ()
+
+    @property
+    def can_compare(self) -> bool:
+        """Whether it is the same in every run and not too long."""
+        return is_steady(self.text) and len(self.text) <= _LONGEST
+
+    def quoted_by(self, text: str) -> Match:
+        """Say how well a text quotes it."""
+        return quoted_in(self.text, text)
+
+
+def result_of(one: Observation) -> Result | None:
+    """Return what a statement gave or printed on the unpatched tree, None where it raised."""
+    source, did = one.source, one.result
+    if did is None or did.raised is not None or _ENVIRONMENT.search(source):
+        return None
+    expression, printed, value = shown_expression(source), printed_argument(source), did.value
+    if value and not (value.is_none and did.stdout):
+        return Result(
+            expression=expression, text=value.repr, type=value.type, evaluable=value.evaluable
+        )
+    if did.stdout and printed:
+        text = did.stdout.removesuffix("\n")
+        return Result(expression=f"str({printed})", text=text, is_printed=True)
+    if did.stdout:
+        out, before = "capsys.readouterr().out", (expression or source,)
+        return Result(expression=out, text=did.stdout, is_printed=True, before=before)
+    return None
+
+
+def shown_expression(source: str) -> str:
+    """Return the expression that a statement shows, "" when there is none."""
+    node = parse(source).body[-1]
+    return _segment(source, node.value) if isinstance(node, ast.Expr) else ""
+
+
+def evaluated_expression(source: str) -> str:
+    """Return the expression that a statement evaluates: shown, or bound to a name."""
+    match parse(source).body[-1]:
+        case ast.Assign(targets=[ast.Name() | ast.Tuple() | ast.List()], value=value):
+            return _segment(source, value)
+    return shown_expression(source)
+
+
+def printed_argument(source: str) -> str:
+    """Return X for `print(X)`, "" for anything else."""
+    match parse(source).body[-1]:
+        case ast.Expr(ast.Call(ast.Name("print"), [argument], [])):
+            return "" if isinstance(argument, ast.Starred) else _segment(source, argument)
+    return ""
+
+
+def _segment(source: str, node: ast.expr) -> str:
+    return ast.get_source_segment(source, node) or ast.unparse(node)

@@ -13,6 +13,8 @@ from dataclasses import replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import indented
+from pytest_brt.observe.run_snippets import Result
+from pytest_brt.oracle.draft import comparison
 from pytest_brt.pysource.parse import is_constant, is_literal, parse_or_empty
 from pytest_brt.types import (
     CandidateTest,
@@ -29,35 +31,35 @@ def call_of(test: CandidateTest) -> Variation | None:
 
     None for methods, for tests with fixtures or marks, and for those that end in something else.
     """
-    tree = parse_or_empty(test.source or "")
-    above = [n for n in tree.body if not getattr(n, "name", "").lower().startswith("test")]
-    for function in tree.body:
-        if isinstance(function, ast.FunctionDef) and function.name == test.name:
-            *body, last = [node for node in function.body if not is_constant(node)] or [ast.Pass()]
-            while isinstance(last, ast.With | ast.Try):
-                last = last.body[-1]
-            expression, takes = _asked(last, body), ast.unparse(function.args)
-            lines = [ast.unparse(node) for node in (*above, *body)]
-            setup = [line for line in lines if not line.startswith("capsys.")]
-            is_plain = takes in ("", "capsys") and not function.decorator_list
-            if expression and is_plain and "capsys" not in expression:
-                return Variation(test=test.id, statements=(*setup, expression))
+    above: list[str] = []
+    for node in parse_or_empty(test.source or "").body:
+        match node:
+            case ast.FunctionDef(name=test.name, decorator_list=[]) if not ast.unparse(node.args):
+                *body, last = [line for line in node.body if not is_constant(line)] or [ast.Pass()]
+                statements = (*above, *map(ast.unparse, body), _asked(last))
+                return Variation(test=test.id, statements=statements) if statements[-1] else None
+            case ast.FunctionDef() | ast.ClassDef() if node.name.lower().startswith("test"):
+                continue
+        above.append(ast.unparse(node))
     return None
 
 
-def _asked(last: ast.stmt, body: list[ast.stmt]) -> str:
-    """Return the expression that a statement looks at; what is printed is taken from `body`."""
-    if not isinstance(last, ast.Assert | ast.Expr) or is_constant(last):
-        return ""
-    asked = last.test if isinstance(last, ast.Assert) else last.value
-    if isinstance(asked, ast.Compare):
-        asked = asked.comparators[0] if isinstance(asked.left, ast.Constant) else asked.left
-    match asked, body:
-        case ast.Call(func=ast.Name(id="repr"), args=[shown]), _:
+def _asked(last: ast.stmt) -> str:
+    """Return the expression that the last statement of a test looks at, "" for none."""
+    match last:
+        case ast.With(body=[*_, inner]) | ast.Try(body=[*_, inner]):
+            return _asked(inner)
+        case ast.Assert(ast.Compare(ast.Constant(), comparators=[asked])):
+            pass
+        case ast.Assert(ast.Compare(asked)) | ast.Assert(asked) | ast.Expr(asked):
+            pass
+        case _:
+            return ""
+    match asked:
+        case ast.Call(ast.Name("repr"), [shown]):
             return ast.unparse(shown)
-        case ast.Attribute(attr="out"), [*_, ast.Expr(ast.Call(ast.Name("print"), [shown], []))]:
-            body.pop()
-            return f"str({ast.unparse(shown)})"
+        case ast.Constant():
+            return ""
     return ast.unparse(asked)
 
 
@@ -68,14 +70,13 @@ def stating(judged: JudgedTest, statements: Sequence[str], given: Given) -> Judg
     """
     *lines, expression = statements
     if given.raised:
-        module, _, name = given.raised.removeprefix("builtins.").rpartition(".")
-        lines += ["import pytest", *([f"import {module}"] if module else [])]
-        kind = f"{module}.{name}" if module else name
+        kind = given.raised.removeprefix("builtins.")
+        lines += [f"import {module}" for module in ("pytest", kind.rpartition(".")[0]) if module]
         lines.append(f"with pytest.raises({kind}):\n{indented(expression)}")
-    elif is_literal(given.text):
-        lines.append(f"assert {expression} == {given.text}")
     else:
-        lines.append(f"assert repr({expression}) == {given.text!r}")
+        evaluable = is_literal(given.text)
+        result = Result(expression=expression, text=given.text, evaluable=evaluable)
+        lines += comparison(result, "", differs=False)
     name = f"{judged.test.name}_as_you_said"
     body = "\n".join(map(indented, lines))
     source = f"def {name}():\n{body}\n"

@@ -1,13 +1,17 @@
-"""What an oracle wants tested, before a test is written of it."""
+"""What an oracle wants tested, before a test is written of it, and how it compares a result."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pytest_brt.observe.run_snippets import Result
+from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
-from pytest_brt.types.report import Claim
+
+#: Characters of a string that needs lines of its own, and of its parts there.
+_LONG, _PART = 60, re.compile(r".{1,65}$|.{1,65}(?<= )|.{1,65}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,23 +21,17 @@ class Draft:
     kind: OracleKind
     #: Lines of the test after its set-up.
     body: tuple[str, ...]
-    #: One sentence, and the report's words that it rests on, or "".
+    #: What it demands, in one sentence.
     sentence: str
     #: Index of the statement it is about; None when it is about a command.
     index: int | None = None
-    quote: str = ""
     #: What the failure must look like on the unpatched tree; None for a failed assertion.
     expects: Raised | None = None
     evidence: Evidence = Evidence.OTHER
-    #: Of drafts with the same evidence, how much in the report leads to it.
-    signs: int = 0
+    #: Whether the report's title speaks of the statement.
+    is_in_title: bool = False
     #: Run every earlier statement first, not only those it depends on.
     whole: bool = False
-
-    @property
-    def docstring(self) -> str:
-        """The sentence, with the words that it rests on."""
-        return f'{self.sentence} Report: "{self.quote}"' if self.quote else self.sentence
 
 
 def one_line(text: str) -> str:
@@ -51,7 +49,40 @@ def shorten(source: str) -> str:
     return line if len(line) <= 120 else line[:117] + "..."
 
 
-def quote_of(claims: Iterable[Claim]) -> str:
-    """Return the report's words for a claim, "" where they say no more than the claim itself."""
-    said = (claim.sentence for claim in claims if len(claim.sentence) > len(claim.text) + 7)
-    return one_line(next(said, ""))
+def comparison(result: Result, other: str, *, differs: bool) -> tuple[str, ...]:
+    """Return the lines that compare a result with `other`.
+
+    That is Python source, "" for what the result itself is.
+    """
+    expression, same = _grouped(result.expression), "!=" if differs else "=="
+    if not other and not result.evaluable and not result.is_printed:
+        expression = f"repr({result.expression})"
+    other = other or (result.text if result.evaluable else repr(result.text))
+    if other == "None" or (other in ("True", "False") and result.type in ("", "bool", "NoneType")):
+        same = "is not" if differs else "is"
+    return (*result.before, f"assert {expression} {same} {_grouped(other)}")
+
+
+def _grouped(expression: str) -> str:
+    """Return `expression`, in parentheses where it binds no stronger than a comparison."""
+    text = expression.strip()
+    match parse_or_empty(f"{text} == 0").body:
+        case [ast.Expr(ast.Compare(ast.Constant(str(value)), [_]))]:
+            return literal(value)
+        case [ast.Expr(ast.Compare(_, [_]))] if "\n" not in text:
+            return text
+    return f"({text})"
+
+
+def literal(text: str) -> str:
+    """Return a Python string literal for `text`; one that is long as adjacent literals.
+
+    >>> literal("a")
+    '"a"'
+    """
+    if len(text) > _LONG:
+        lines = text.splitlines(keepends=True)
+        parts = [literal(part) for line in lines for part in _PART.findall(line)]
+        return "(\n" + "".join(f"    {part}\n" for part in parts) + ")"
+    plain = repr(text)
+    return plain if '"' in plain else f'"{plain[1:-1]}"'

@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pytest_brt.oracle.environment_errors import not_set_up
 from pytest_brt.oracle.evidence import measured
 from pytest_brt.oracle.report_facts import (
     ASSERTIONS,
-    ReportFacts,
     asserts_reported_bug,
     failure_matches_report,
-    shows_exception,
+    is_crash,
 )
 from pytest_brt.render.words import FAILURES, run_words
 from pytest_brt.report.match import messages_agree
@@ -37,11 +35,27 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.report import ClaimKind, Reading
 
 #: The runs of one test.
 Runs = tuple[TestRun, ...]
 #: Seconds that a test gets, however late it is.
 _LEAST = 5.0
+#: What the message of an exception holds that says that something around a test is missing. Where
+#: each comes from: asyncio (``loop.create_connection``), errno's ECONNREFUSED, ENETUNREACH, EROFS
+#: and EPERM, ``socket.getaddrinfo``, urllib3, pytest-django, Django's ``SimpleTestCase``.
+_MISSING = (
+    "Connect call failed", "Connection refused", "Network is unreachable",
+    "Name or service not known", "Temporary failure in name resolution",
+    "nodename nor servname provided", "Failed to resolve", "getaddrinfo failed",
+    "Read-only file system", "Operation not permitted",
+    "Database access not allowed", "are not allowed in SimpleTestCase subclasses",
+)  # fmt: skip
+#: Types that say what this machine lacks, unless the report names them.
+_NOT_HERE = frozenset(
+    {"ImproperlyConfigured", "AppRegistryNotReady", "OperationalError", "ModuleNotFoundError"}
+    | {"ConnectionRefusedError", "PackageNotFoundError", "FileNotFoundError"}
+)
 #: The test or its surroundings are not fit to say anything.
 _LACKING = frozenset({Verdict.BROKEN, Verdict.INVALID, Verdict.SKIP})
 #: What differs between messages that say the same: addresses, and names of tests.
@@ -61,34 +75,37 @@ class Rating:
 
 
 def run_tests(
-    tests: Sequence[CandidateTest], engine: Runner, repeat: int, *, deadline: float = math.inf
+    tests: Sequence[CandidateTest],
+    engine: Runner,
+    repeat: int,
+    *,
+    deadline: float = math.inf,
+    test_seconds: float = math.inf,
+    seconds: float = math.inf,
+    watch: Sequence[str] = (),
 ) -> dict[str, Runs]:
     """Run every test on the unpatched tree; those that fail `repeat` times, with other hash seeds.
 
     With another seed a test that depends on the order of a set shows. Towards `deadline`, as
     `time.monotonic` counts, a test gets its share of what is left and no more, so that a few that
     hang do not use up everything; but a few seconds in any case. Tests in files of the project
-    bring as many runs as they have items.
+    bring as many runs as they have items. The rest is as `Runner.run` has it.
     """
-
-    def run(targets: Sequence[Test], seed: int) -> Iterable[TestRun]:
-        seconds = max(_LEAST, (deadline - time.monotonic()) / len(targets))
-        return engine.run(targets, hash_seed=seed, test_seconds=seconds)
-
-    return run_again(tests, repeat, run)
-
-
-def run_again(
-    tests: Sequence[CandidateTest],
-    repeat: int,
-    run: Callable[[Sequence[Test], int], Iterable[TestRun]],
-) -> dict[str, Runs]:
-    """Run tests by `run`, which is given a hash seed; those that fail `repeat` times in all."""
     runs: dict[str, Runs] = {test.id: () for test in tests}
+    waiting = tests
     for seed in range(max(1, repeat)):
-        waiting = [test for test in tests if seed == 0 or _fails(runs[test.id])]
-        for one in run([*map(Test.of, waiting)], seed) if waiting else ():
+        if not waiting:
+            break
+        share = max(_LEAST, (deadline - time.monotonic()) / len(waiting))
+        for one in engine.run(
+            [*map(Test.of, waiting)],
+            hash_seed=seed,
+            test_seconds=min(share, test_seconds),
+            seconds=seconds,
+            watch=watch,
+        ):
             runs[one.test] += (one,)
+        waiting = [test for test in tests if _fails(runs[test.id])]
     return runs
 
 
@@ -96,21 +113,21 @@ def _fails(runs: Sequence[TestRun]) -> bool:
     return any(run.verdict is Verdict.FAIL for run in runs)
 
 
-def judge(test: CandidateTest, runs: Runs, facts: ReportFacts | None, rating: Rating) -> JudgedTest:
+def judge(test: CandidateTest, runs: Runs, reading: Reading | None, rating: Rating) -> JudgedTest:
     """Judge a test by its runs on the unpatched tree.
 
     It is rated where nothing speaks against it. Of a test that a person wrote, who knows what it
-    asks, no `facts` are needed.
+    asks, no report is needed.
     """
     verdict = runs[0].verdict if runs else Verdict.INVALID
     verdict = Verdict.FLAKY if _is_flaky(runs) else verdict
-    if why_not := refusal(test, runs, facts):
+    if why_not := refusal(test, runs, reading):
         return JudgedTest(test=test, judgement=refused(verdict, why_not, runs))
     figures = measured(rating.evidence) if rating.evidence else None
     judgement = Judgement(
         verdict=verdict,
         candidate=True,
-        reason="; ".join(filter(None, (describe_failure(test, runs[0]), *rating.reasons))),
+        reason="; ".join((_describe_failure(test, runs[0]), *rating.reasons)),
         confidence=round(figures.confidence if figures else rating.confidence, 2),
         runs=runs,
         evidence=rating.evidence,
@@ -124,68 +141,92 @@ def refused(verdict: Verdict, reason: str, runs: Runs) -> Judgement:
     return Judgement(verdict=verdict, candidate=False, reason=reason, confidence=0.0, runs=runs)
 
 
-def refusal(test: CandidateTest, runs: Runs, facts: ReportFacts | None) -> str:
+def rescored(judged: JudgedTest, confidence: float, reason: str) -> JudgedTest:
+    """Return the same test with another confidence, and a further reason."""
+    old = judged.judgement
+    # Another number than its own is none that was measured.
+    figures = old.measured if confidence == old.confidence else None
+    reason = f"{old.reason}; {reason}"
+    new = replace(old, confidence=round(confidence, 2), measured=figures, reason=reason)
+    return replace(judged, judgement=new)
+
+
+# -- the questions --
+
+
+def refusal(test: CandidateTest, runs: Runs, reading: Reading | None) -> str:
     """Say why a test is no candidate, "" when it is one."""
-    findings = examine(test, runs, facts)
+    findings = examine(test, runs, reading)
     return next((finding.said for finding in findings if finding.answer is False), "")
 
 
-def examine(test: CandidateTest, runs: Runs, facts: ReportFacts | None) -> tuple[Finding, ...]:
+def examine(test: CandidateTest, runs: Runs, reading: Reading | None) -> tuple[Finding, ...]:
     """Return a finding for each question about a test, by its runs on the unpatched tree.
 
-    It is a bug test of the report if all answers are yes. Without `facts` it is asked only whether
-    it fails, and every time.
+    It is a bug test of the report if all answers are yes. Without one it is asked only whether it
+    fails, and every time.
     """
-    answers = _answers(test, runs, facts)
-    return tuple(Finding(question=check, answer=yes, said=said) for check, yes, said in answers)
+    fails, is_flaky = _fails(runs), _is_flaky(runs)
+    verdicts = ", ".join(run.verdict for run in runs)
+    said = run_words(runs[0]) if runs else "the test did not run"
+    often = f"its runs on the same tree differ: {verdicts}" if is_flaky else f"{len(runs)} runs"
+    found: list[tuple[Check, bool | None, str]] = [
+        (Check.FAILS, fails, "passes on this tree" if verdicts == Verdict.PASS else said),
+        (Check.STEADY, not is_flaky if fails else None, often if fails else ""),
+    ]
+    if reading is not None:
+        raised = runs[0].raised if runs else None
+        missing = missing_here(raised, reading.issue.text)
+        is_unfit = not runs or runs[0].verdict in _LACKING
+        lacks = said if is_unfit else ""
+        if missing:
+            lacks = f"not set up on this machine: {missing}"
+        is_fit = fails and not is_flaky and not lacks
+        as_reported = _as_reported(test, runs[0], reading) if is_fit else (None, "")
+        # Whatever else it asserts: what fails may be what the report complains about.
+        is_reported = failure_matches_report(reading, test.source or "", raised)
+        bug = "" if is_reported else asserts_reported_bug(test, reading)
+        found += [
+            (Check.EQUIPPED, not lacks, lacks),
+            (Check.AS_REPORTED, *as_reported),
+            # What passes here may hold for right what nobody has called wrong yet.
+            (Check.HONEST, False if bug else fails or None, bug),
+        ]
+    return tuple(Finding(question=check, answer=yes, said=why) for check, yes, why in found)
 
 
-def _answers(
-    test: CandidateTest, runs: Runs, facts: ReportFacts | None
-) -> Iterator[tuple[Check, bool | None, str]]:
-    fails, verdicts = _fails(runs), ", ".join(run.verdict for run in runs)
-    said = (run_words(runs[0]) or verdicts) if runs else "the test did not run"
-    yield Check.FAILS, fails, "passes on this tree" if verdicts == Verdict.PASS else said
-    is_flaky = _is_flaky(runs)
-    often = f"{len(runs)} runs" if fails else ""
-    differ = f"its runs on the same tree differ: {verdicts}"
-    yield Check.STEADY, not is_flaky if fails or is_flaky else None, differ if is_flaky else often
-    if facts is None:
-        return
-    raised = runs[0].raised if runs else None
-    missing = not_set_up(raised, facts.text) if raised else ""
-    lacks = f"not set up on this machine: {missing}" if missing else ""
-    if runs and runs[0].verdict in _LACKING:
-        lacks = lacks or said
-    yield Check.EQUIPPED, not lacks, lacks
-    is_fit = fails and not is_flaky and not lacks
-    yield Check.AS_REPORTED, *(_as_reported(test, runs[0], facts) if is_fit else (None, ""))
-    # Whatever else it asserts: what fails may be what the report complains about.
-    is_reported = failure_matches_report(facts, test.source or "", raised)
-    bug = "" if is_reported else asserts_reported_bug(test, facts)
-    # What passes here may hold for right what nobody has called wrong yet.
-    yield Check.HONEST, False if bug else fails or None, bug
+def missing_here(raised: Raised | None, report: str | None = None) -> str:
+    """Return what says that something around a test is missing, "" where nothing does.
+
+    A test that fails so on the unpatched tree reproduces nothing; on a patch it says nothing of
+    the patch, which may have come further than without. With the text of a `report`, types say it
+    too that this does not name.
+    """
+    if raised is None:
+        return ""
+    if report is not None and raised.name in _NOT_HERE and raised.name not in report:
+        return f"{raised.name}: {first_line(raised)}"
+    return next((text for text in _MISSING if text in raised.message), "")
 
 
-def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> tuple[bool | None, str]:
+def _as_reported(test: CandidateTest, run: TestRun, reading: Reading) -> tuple[bool | None, str]:
     """Return whether a test fails for the reason that the report gives, and why."""
     raised = run.raised
     if raised is None:
         return False, "failed, but the exception could not be read"
-    if said := _something_else(test, run, raised, facts):
+    if said := _something_else(test, run, raised, reading):
         return False, said
-    if said := failure_matches_report(facts, test.source or "", raised):
+    if said := failure_matches_report(reading, test.source or "", raised):
         return True, said
     if test.oracle.kind is not OracleKind.WRITTEN:
         return True, "fails as the report's code does here"
-    if not facts.names_failure:
-        return None, "the report names neither an exception nor a value"
     if raised.name in ASSERTIONS:
         return None, "its failure shows no value that the report has"
-    return None if facts.is_crash else False, f"the report does not name {raised.name}"
+    is_about_values = reading.claims_of(ClaimKind.VALUE) and not is_crash(reading)
+    return False if is_about_values else None, f"the report does not name {raised.name}"
 
 
-def _something_else(test: CandidateTest, run: TestRun, raised: Raised, facts: ReportFacts) -> str:
+def _something_else(test: CandidateTest, run: TestRun, raised: Raised, reading: Reading) -> str:
     """Say what fails instead of what the oracle foresaw, or instead of the project; or ""."""
     name, seen = raised.name, test.expects
     is_claim, what = name in ASSERTIONS, f"{name}: {first_line(raised)}"
@@ -193,22 +234,23 @@ def _something_else(test: CandidateTest, run: TestRun, raised: Raised, facts: Re
         return f"stopped before its check: {what}"
     if seen and not _are_alike(seen, raised):
         return f"raises another exception than the report's code did here: {what}"
-    if any(frame.project and frame.path != test.path for frame in raised.frames):
-        return ""
-    is_shown = not is_claim and shows_exception(facts, raised)
-    # Of a call that does not fit, Python complains before any line of the project runs.
-    if run.used_project is False and not (is_shown and run.mismatch):
+    is_ours = any(frame.project and frame.path != test.path for frame in raised.frames)
+    if is_ours or run.mismatch:
+        return ""  # or the project lacks what the test asks for, which is rated
+    if run.used_project is False:
         return "no code of the project ran in it"
-    if is_claim or is_shown or run.used_project is None or run.mismatch:
-        return ""  # in a process of its own; or the project lacks what it asks for, which is rated
+    if is_claim or run.used_project is None or what in reading.issue.text:
+        return ""  # it may have run in a process of its own
     return f"fails in the test itself, not in the project: {name}"
 
 
 def _are_alike(seen: Raised, raised: Raised) -> bool:
     """Say whether two exceptions are one: of a type, from one place or with the same words."""
-    is_there = _place(seen) != "" and _place(seen) == _place(raised)
-    says = not seen.message or is_there or messages_agree(seen.message, raised.message)
-    return seen.name == raised.name and says
+    says = messages_agree(seen.message, raised.message)
+    return seen.name == raised.name and (says or _place(seen) == _place(raised))
+
+
+# -- a failure --
 
 
 def _place(raised: Raised) -> str:
@@ -235,29 +277,20 @@ def failure_key(run: TestRun) -> str:
     return f"{raised.type}|{_CHANGING.sub('_', first_line(raised))}|{place}"
 
 
-def describe_failure(test: CandidateTest, run: TestRun) -> str:
+def _describe_failure(test: CandidateTest, run: TestRun) -> str:
     """Say in one line how a test failed."""
-    raised, words = run.raised, FAILURES[test.oracle.kind]
+    raised, kind = run.raised, test.oracle.kind
     if raised and raised.name not in ASSERTIONS:
-        return " in ".join(filter(None, (f"raises {raised.name}", _place(raised))))
-    is_drafted = words and test.oracle.kind is not OracleKind.WRITTEN
-    line = first_line(raised)[:160] if raised and not is_drafted else ""
-    return f"fails: {line}" if line else words or "fails"
+        place = _place(raised)
+        return f"raises {raised.name} in {place}" if place else f"raises {raised.name}"
+    if raised and raised.message and kind is OracleKind.WRITTEN:
+        return f"fails: {first_line(raised)}"
+    return FAILURES[kind] or "fails"
 
 
 def first_line(raised: Raised) -> str:
     """Return the first line of an exception's message, cut to size."""
     return raised.message.strip().split("\n")[0][:200]
-
-
-def rescored(judged: JudgedTest, confidence: float, reason: str = "") -> JudgedTest:
-    """Return the same test with another confidence, and a further reason."""
-    old = judged.judgement
-    text = "; ".join(filter(None, (old.reason, reason)))
-    # Another number than its own is none that was measured.
-    figures = old.measured if confidence == old.confidence else None
-    new = replace(old, confidence=round(confidence, 2), measured=figures, reason=text)
-    return replace(judged, judgement=new)
 
 
 def _is_flaky(runs: Sequence[TestRun]) -> bool:

@@ -18,13 +18,11 @@ from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem
 from pytest_brt.guard import Touched
 from pytest_brt.guard.changes import altered_tests
-from pytest_brt.oracle.judge import Rating, judge, refused, run_again
-from pytest_brt.oracle.report_facts import ReportFacts
+from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.patches import apply_patch
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import CollectionPatterns, read_config
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
@@ -38,6 +36,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.report import Reading
 
 #: Tests of one patch that are looked at.
 _MOST = 20
@@ -116,7 +115,7 @@ def judge_patch_tests(
     tests: Sequence[CandidateTest],
     pool: Sequence[Touched],
     runner: Runner,
-    facts: ReportFacts | None,
+    facts: Reading | None,
     repeat: int,
 ) -> tuple[JudgedTest, ...]:
     """Judge the tests that patches bring by what they do on the unpatched tree.
@@ -128,11 +127,7 @@ def judge_patch_tests(
         SubjectProblem: the interpreter cannot be started at all.
     """
     watch = tuple(sorted({path for touched in pool for path in touched.files}))
-
-    def run(targets: Sequence[Test], seed: int) -> Iterable[TestRun]:
-        return runner.run(targets, hash_seed=seed, watch=watch, test_seconds=_EACH, seconds=_ALL)
-
-    runs = run_again(tests, repeat, run)
+    runs = run_tests(tests, runner, repeat, watch=watch, test_seconds=_EACH, seconds=_ALL)
     # Where no line of any test was seen, none could be.
     seen = pool if any(one.ran for some in runs.values() for one in some) else ()
     return tuple(_judged(test, runs[test.id], seen, facts) for test in tests)
@@ -142,7 +137,7 @@ def _judged(
     test: CandidateTest,
     runs: tuple[TestRun, ...],
     pool: Sequence[Touched],
-    facts: ReportFacts | None,
+    facts: Reading | None,
 ) -> JudgedTest:
     judged = judge(test, runs, facts, Rating(evidence=Evidence.PATCH_TEST))
     if not judged.judgement.candidate:

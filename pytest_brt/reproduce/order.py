@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from pytest_brt.oracle.judge import refused
 from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.reproduce.strategy import KEEP
 from pytest_brt.types import Attempt, JudgedTest, Verdict
 
 
-def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[JudgedTest, ...]:
+def select(judged: Sequence[JudgedTest], keep: int = KEEP) -> tuple[JudgedTest, ...]:
     """Return all tests, best first; beyond `keep` candidates the rest are none any more.
 
     Candidates go by confidence, and in their order where it is the same.
@@ -19,10 +21,9 @@ def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[Judge
     best = sorted(judged, key=lambda one: order.get(one.judgement.verdict, 2))
     tests = without_doubles(sorted(best, key=lambda one: -one.judgement.confidence))
     good = [item for item in tests if item.judgement.candidate]
-    over = good[keep:] if keep is not None else []
     reason = f"not kept: {keep} likelier ones were found"
-    tests = tuple(dropped(item, reason) if item in over else item for item in tests)
-    return tuple(sorted(tests, key=lambda item: not item.judgement.candidate))
+    over = [dropped(item, reason) for item in good[keep:]]
+    return (*good[:keep], *over, *(item for item in tests if item not in good))
 
 
 def without_doubles(
@@ -47,9 +48,8 @@ def dropped(item: JudgedTest, reason: str) -> JudgedTest:
     """Return a test that is no candidate any more, for `reason`; as it is when it was none."""
     if not item.judgement.candidate:
         return item
-    reason = f"{reason}; {item.judgement.reason}"
-    judgement = replace(item.judgement, candidate=False, confidence=0.0, reason=reason)
-    return replace(item, judgement=judgement)
+    old = item.judgement
+    return replace(item, judgement=refused(old.verdict, f"{reason}; {old.reason}", old.runs))
 
 
 def without_repeats(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:

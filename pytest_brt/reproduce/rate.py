@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_brt.oracle.judge import Rating, judge, run_tests
-from pytest_brt.oracle.report_facts import ReportFacts, failure_matches_report, states_values
+from pytest_brt.oracle.report_facts import failure_matches_report, states_values
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import COUNTS, CandidateTest, Issue, JudgedTest, TestRun
+from pytest_brt.types.report import Reading
 
 #: The failure is the reported one, or not, or speaks against the test; what agreement adds.
 _MATCH, _NO_MATCH, _WRONG, _ALL = 0.5, 0.3, 0.1, 0.09
@@ -29,7 +30,7 @@ def judge_tests(tests: Sequence[CandidateTest], bench: Workbench, issue: Issue) 
 def judge_written(
     test: CandidateTest,
     runs: tuple[TestRun, ...],
-    facts: ReportFacts,
+    facts: Reading,
     agree: int = 1,
     samples: int = 1,
 ) -> JudgedTest:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import slug
-from pytest_brt.observe.run_snippets import ObservedReport, Reports
+from pytest_brt.observe.run_snippets import ObservedReport
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.oracle.oracles import already_right, ask_oracles
-from pytest_brt.oracle.report_facts import read_facts
 from pytest_brt.oracle.write_test import complete_test, write_test
 from pytest_brt.reproduce.order import select
-from pytest_brt.reproduce.strategy import KEEP, REPEAT, Workbench
+from pytest_brt.reproduce.strategy import REPEAT, Workbench
 from pytest_brt.reproduce.why_not import why_not
-from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
@@ -32,61 +29,47 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: Drafts that are run, those that are run once more, and those of what may be fixed.
-_MOST, _MOST_AGAIN, _MOST_RIGHT = 16, 5, 3
+#: Drafts that are run at once.
+_MOST = 16
 #: What a test lacks that only wants an exception gone.
 _OPEN = "it accepts any result: say what it should return"
 
 
 def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    """Make one run of this strategy, with what `bench` has."""
-    made = replay(issue, engine=bench.engine, say=bench.say, reports=bench.reports)
-    return replace(made, index=index)
-
-
-def replay(
-    issue: Issue,
-    *,
-    engine: Runner,
-    say: Callable[[str], None] = lambda _: None,
-    reports: Reports | None = None,
-) -> Attempt:
-    """Make failing tests from what `issue` shows, running everything through `engine`.
+    """Make failing tests from what `issue` shows.
 
     The attempt holds every test that was considered, best first, and, when none fails for
-    the reported reason, why. `say` is told what happens, a line at a time; `reports` has what was
-    read and seen of the report before.
+    the reported reason, why.
 
     Raises:
         SubjectProblem: the subject's interpreter cannot be started at all.
     """
-    reports = reports or Reports()
-    say(f"running {len(reports.reading(issue).statements)} statements of the report")
-    observed = reports.observed(issue, engine)
+    bench.say(f"running {len(bench.reports.reading(issue).statements)} statements of the report")
+    observed = bench.observed(issue)
     drafts = ask_oracles(observed)
-    say("trying the tests of the report on the unpatched tree")
-    maker = _Maker(observed, engine, engine.subject.test_root)
-    judged, notes = maker.judge_all(drafts), tuple[Note, ...]()
+    bench.say("trying the tests of the report on the unpatched tree")
+    maker = _Maker(observed, bench)
+    tests = [*maker.reporters_tests(), *maker.tests(drafts)]
+    judged, notes = maker.judge(tests), tuple[Note, ...]()
     if judged and _all_broken(judged):
         # Among the project's own tests their conftest.py may need what is not installed.
-        top = _Maker(observed, engine, ".")
-        moved = top.judge_all(drafts)
+        maker.folder = "."
+        moved = maker.judge(tests)
         if not _all_broken(moved):
-            reason = judged[0].judgement.runs[0].cause.text
-            text = f"placed in the project root, because {reason}"
-            maker, judged, notes = top, moved, (Note(code="put-at-top", text=text),)
+            text = f"placed in the project root, because {judged[0].judgement.runs[0].cause.text}"
+            judged, notes = moved, (Note(code="put-at-top", text=text),)
     if not any(item.judgement.candidate for item in judged):
         # The set-up may be in statements that no name leads to.
         whole = [replace(draft, whole=True) for draft in drafts if draft.index is not None]
-        judged += maker.judge(maker.tests(whole, _MOST_AGAIN))
-    kept = select(judged, KEEP)
+        judged += maker.judge(maker.tests(whole))
     settled: list[JudgedTest] = []
-    if not any(item.judgement.candidate for item in kept):
-        settled = maker.judge(maker.tests(already_right(observed), _MOST_RIGHT))
+    if not any(item.judgement.candidate for item in judged):
+        settled = maker.judge(maker.tests(already_right(observed)))
+    kept = select(judged)
     return Attempt(
         issue=issue.id,
         strategy="replay",
-        index=0,
+        index=index,
         tests=kept,
         misses=why_not(observed, kept),
         notes=notes,
@@ -98,68 +81,68 @@ def _all_broken(judged: Iterable[JudgedTest]) -> bool:
     return all(item.judgement.verdict is Verdict.BROKEN for item in judged)
 
 
-class _Maker:
-    """Makes tests for one report, to be put into one folder, and judges them."""
+#: A test, before it has its place, and what it rests on.
+_Made = tuple[CandidateTest, Evidence]
 
-    def __init__(self, observed: ObservedReport, engine: Runner, folder: str) -> None:
-        self.observed, self.engine, self.folder = observed, engine, folder
-        self.issue = observed.reading.issue
-        self.stem = f"test_{slug(self.issue.title)}"
+
+class _Maker:
+    """Makes tests for one report, and judges them."""
+
+    def __init__(self, observed: ObservedReport, bench: Workbench) -> None:
+        self.observed, self.bench = observed, bench
+        #: Where the tests are put.
+        self.folder = bench.engine.subject.test_root
+        self.stem = f"test_{slug(observed.reading.issue.title)}"
         #: Tests so far, but for their names.
         self.bodies: set[str] = set()
-        #: What each test rests on, by its id.
-        self.evidence: dict[str, Evidence] = {}
 
-    def judge_all(self, drafts: Iterable[Draft]) -> list[JudgedTest]:
-        """Judge the reporter's tests and those of the best drafts."""
-        return self.judge([*self.reporters_tests(), *self.tests(drafts, _MOST)])
-
-    def reporters_tests(self) -> Iterator[CandidateTest]:
+    def reporters_tests(self) -> Iterator[_Made]:
         """Yield the tests that the report brings, but for those with names that nothing has."""
         oracle = Oracle(kind=OracleKind.WRITTEN, sentence="The report brings this test.")
         for own in self.observed.reading.tests:
             if source := complete_test(own, self.observed.imports):
-                end = own.name.rpartition("::")[2].removeprefix("test").strip("_").lower()
-                yield self._test(own.name, f"{self.stem}_{end}", source, oracle, Evidence.OWN_TEST)
+                file = f"{self.stem}_{own.name.rpartition('::')[2]}.py"
+                test = self._test(own.name, file, source, oracle)
+                yield test, Evidence.OWN_TEST
 
-    def tests(self, drafts: Iterable[Draft], most: int) -> list[CandidateTest]:
+    def tests(self, drafts: Iterable[Draft]) -> list[_Made]:
         """Return the best drafts as tests, each once."""
-        tests: list[CandidateTest] = []
+        made: list[_Made] = []
         for draft in drafts:
             number = len(self.bodies) + 1
             name = f"{self.stem}_{number}" if number > 1 else self.stem
             source = write_test(draft, self.observed, name) or ""
-            body = re.sub(r"def test_\w+", "def test", source)
-            if source and body not in self.bodies and len(tests) < most:
+            body = source.replace(f"def {name}(", "def test(")
+            if source and body not in self.bodies and len(made) < _MOST:
                 self.bodies.add(body)
-                oracle = Oracle(kind=draft.kind, sentence=draft.docstring)
-                test = self._test(name, name, source, oracle, draft.evidence)
-                tests.append(replace(test, expects=draft.expects))
-        return tests
+                oracle = Oracle(kind=draft.kind, sentence=draft.sentence)
+                test = self._test(name, f"{name}.py", source, oracle)
+                made.append((replace(test, expects=draft.expects), draft.evidence))
+        return made
 
-    def judge(self, tests: Sequence[CandidateTest]) -> list[JudgedTest]:
-        """Run tests on the unpatched tree and judge them."""
-        runs = run_tests(tests, self.engine, REPEAT)
-        facts = read_facts(self.observed.reading)
-        judged = []
-        for test in tests:
-            reasons = (_OPEN,) if test.oracle.kind is OracleKind.NO_RAISE else ()
-            rating = Rating(evidence=self.evidence[test.id], reasons=reasons)
-            judged.append(judge(test, runs[test.id], facts, rating))
-        return judged
-
-    def _test(
-        self, name: str, file: str, source: str, oracle: Oracle, evidence: Evidence
-    ) -> CandidateTest:
-        path = PurePosixPath(self.folder, f"{file}.py").as_posix()
-        id_ = content_id(self.issue.id, path, source, name)
-        self.evidence[id_] = evidence
+    def _test(self, name: str, file: str, source: str, oracle: Oracle) -> CandidateTest:
         return CandidateTest(
-            id=id_,
+            id="",
             name=name,
-            issue=self.issue.id,
+            issue=self.observed.reading.issue.id,
             origin=Origin(strategy="replay"),
             oracle=oracle,
-            path=path,
+            path=file,
             source=source,
         )
+
+    def judge(self, made: Iterable[_Made]) -> list[JudgedTest]:
+        """Put tests into the folder, run them on the unpatched tree and judge them."""
+        placed = []
+        for test, evidence in made:
+            path = PurePosixPath(self.folder, test.path).as_posix()
+            id_ = content_id(test.issue, path, test.source or "", test.name)
+            placed.append((replace(test, id=id_, path=path), evidence))
+        runs = run_tests([test for test, _ in placed], self.bench.engine, REPEAT)
+        reading = self.observed.reading
+        judged = []
+        for test, evidence in placed:
+            reasons = (_OPEN,) if test.oracle.kind is OracleKind.NO_RAISE else ()
+            rating = Rating(evidence=evidence, reasons=reasons)
+            judged.append(judge(test, runs[test.id], reading, rating))
+        return judged

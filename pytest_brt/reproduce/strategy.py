@@ -11,10 +11,10 @@ from pathlib import Path
 from pytest_brt.codec import content_id
 from pytest_brt.model.model import Model
 from pytest_brt.observe.run_snippets import ObservedReport, Reports
-from pytest_brt.oracle.report_facts import ReportFacts, read_facts
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
+from pytest_brt.types.report import Reading
 
 #: Runs on the unpatched tree that must agree, and tests to keep per issue.
 REPEAT, KEEP = 2, 5
@@ -68,9 +68,9 @@ class Workbench:
         """Whether the time is used up."""
         return time.monotonic() >= self.deadline
 
-    def facts(self, issue: Issue) -> ReportFacts:
-        """Return what a report says of its failure."""
-        return read_facts(self.reports.reading(issue))
+    def facts(self, issue: Issue) -> Reading:
+        """Return what a report says."""
+        return self.reports.reading(issue)
 
     def observed(self, issue: Issue) -> ObservedReport:
         """Return what the statements of a report do on the unpatched tree.
@@ -78,7 +78,7 @@ class Workbench:
         Raises:
             SubjectProblem: the subject's interpreter cannot be started.
         """
-        return self.reports.observed(issue, self.engine)
+        return self.reports.observed(issue, self.engine, self.cache)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.project.pytest_config import USUAL, read_config
-from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.subject import files_of
 from pytest_brt.types import (
@@ -27,8 +26,8 @@ from pytest_brt.types import (
 
 def load_targets(
     paths: Iterable[str], root: Path, test_root: str, by: str = "--brt-tests"
-) -> tuple[Test, ...]:
-    """Return the test files at `paths` (files, or folders of test files) as targets.
+) -> tuple[CandidateTest, ...]:
+    """Return the test files at `paths` (files, or folders of test files), each as one test.
 
     They are given `by` this option or command, which a complaint names.
 
@@ -38,7 +37,7 @@ def load_targets(
     Raises:
         UsageProblem: a path does not exist, cannot be read as text, or holds no test file.
     """
-    targets: list[Test] = []
+    tests: list[CandidateTest] = []
     for path in paths:
         given = Path(path)
         if not given.exists():
@@ -55,8 +54,17 @@ def load_targets(
             own, place = file.resolve(), Path(test_root, file.name)
             name = (own.relative_to(root) if own.is_relative_to(root) else place).as_posix()
             source = _without_marks(name, source)
-            targets.append(Test(id=content_id(name, source), path=name, source=source))
-    return tuple(targets)
+            test = CandidateTest(
+                id=content_id(name, source),
+                name="",
+                issue="",
+                origin=Origin(strategy="given"),
+                oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand."),
+                path=name,
+                source=source,
+            )
+            tests.append(test)
+    return tuple(tests)
 
 
 def _test_files(folder: Path, root: Path) -> list[Path]:
@@ -81,49 +89,39 @@ def _without_marks(path: str, source: str) -> str:
     return data.decode()
 
 
-def judge_given(targets: tuple[Test, ...], engine: Runner, repeat: int) -> tuple[JudgedTest, ...]:
+def judge_given(
+    files: Sequence[CandidateTest], engine: Runner, repeat: int
+) -> tuple[JudgedTest, ...]:
     """Run the files on the unpatched tree and return each test found in them, judged.
 
     A candidate fails every time; what it fails of is the business of who wrote it.
     """
     return tuple(
         judge(test, runs, None, Rating(confidence=1.0))
-        for test, runs in each_test(targets, engine, repeat)
+        for test, runs in each_test(files, engine, repeat)
     )
 
 
 def each_test(
-    targets: tuple[Test, ...], engine: Runner, repeat: int
+    files: Sequence[CandidateTest], engine: Runner, repeat: int
 ) -> Iterator[tuple[CandidateTest, tuple[TestRun, ...]]]:
     """Run the files on the unpatched tree and yield each test found in them, with its runs."""
-    by_id = {target.id: target for target in targets}
-    files = [_test(target, "") for target in targets]
-    for file, runs in run_tests(files, engine, repeat).items():
-        for node in dict.fromkeys(run.node for run in runs):
-            yield _test(by_id[file], node), tuple(run for run in runs if run.node == node)
-
-
-def _test(target: Test, node: str) -> CandidateTest:
-    """Return a file of tests, or the one of them that `node` names, as a test."""
-    return CandidateTest(
-        id=content_id(target.path, target.source or "", node) if node else target.id,
-        name=node,
-        issue="",
-        origin=Origin(strategy="given"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand."),
-        path=target.path,
-        source=target.source,
-    )
+    runs = run_tests(files, engine, repeat)
+    for file in files:
+        for node in dict.fromkeys(run.node for run in runs[file.id]):
+            # What could not be collected is known by its file alone.
+            id_ = content_id(file.id, node) if node else file.id
+            own = tuple(run for run in runs[file.id] if run.node == node)
+            yield replace(file, id=id_, name=node), own
 
 
 def with_review(judged: JudgedTest, review: Review) -> JudgedTest:
-    """Return a bug test as a person judged it before: one that is accepted is sure."""
-    old = judged.judgement
-    if not old.candidate or review is Review.OPEN:
-        return judged
-    sure = replace(old, confidence=1.0, evidence=None, measured=None)
-    rejected = refused(old.verdict, f"{review} by you", old.runs)
-    new = sure if review is Review.ACCEPTED else rejected
+    """Return a bug test as a person judged it: one that is accepted is sure."""
+    new = judged.judgement
+    if new.candidate and review is Review.ACCEPTED:
+        new = replace(new, confidence=1.0, evidence=None, measured=None)
+    elif new.candidate and review is Review.REJECTED:
+        new = refused(new.verdict, "rejected by you", new.runs)
     return replace(judged, judgement=new, review=review)
 
 
@@ -134,19 +132,15 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple
     accepted it is sure. Once one is accepted, those that are not no longer count.
     """
     before = [judged for judged in tests if judged.judgement.candidate]
-    accepted = [judged for judged in before if judged.review is Review.ACCEPTED]
-    counting = accepted or [judged for judged in before if judged.review is Review.OPEN]
-    runs = run_tests([judged.test for judged in counting], engine, repeat)
+    is_sure = any(judged.review is Review.ACCEPTED for judged in before)
+    runs = run_tests([judged.test for judged in before], engine, repeat)
     again = []
     for judged in before:
-        test, old = judged.test, judged.judgement
-        if judged in counting:
-            evidence = old.evidence if old.measured and not accepted else None
-            rating = Rating(confidence=1.0 if accepted else old.confidence, evidence=evidence)
-            new = judge(test, runs[test.id], None, rating).judgement
-        else:
-            is_open = judged.review is Review.OPEN
-            reason = "you accepted others" if is_open else f"{judged.review} by you"
-            new = refused(old.verdict, reason, ())
-        again.append(replace(judged, judgement=new))
+        old = judged.judgement
+        rating = Rating(confidence=old.confidence, evidence=old.evidence if old.measured else None)
+        new = judge(judged.test, runs[judged.test.id], None, rating)
+        if is_sure and judged.review is Review.OPEN:
+            why_not = refused(old.verdict, "you accepted others", new.judgement.runs)
+            new = replace(new, judgement=why_not)
+        again.append(with_review(new, judged.review))
     return tuple(again)

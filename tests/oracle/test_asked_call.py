@@ -66,13 +66,6 @@ def test_a_call_is_what_the_last_line_looks_at(
     assert call_of(asking(body).test) == call
 
 
-def test_what_is_printed_is_asked_as_a_text() -> None:
-    printed = "size(1)\n    capsys.readouterr()\n    print(size(2))\n    "
-    call = call_of(asking(f"{printed}assert capsys.readouterr().out != '2'", "capsys").test)
-    assert call is not None
-    assert call.statements == (*SETUP, "size(1)", "str(size(2))")
-
-
 @pytest.mark.parametrize(
     ("body", "takes"),
     [

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_brt.model.model import Model
+from pytest_brt.model.replies import Replies
+from pytest_brt.report.load import read_issue
+from pytest_brt.report.statements import read_report
+from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.types.report import Reading
 from tests.support.projects import open_on
 from tests.support.trees import write_tree
 
@@ -72,3 +78,15 @@ def make_project(root: Path) -> Path:
 def open_project(root: Path) -> Runner:
     """Return an engine for the project in `root`."""
     return open_on(make_project(root))
+
+
+def reading_of(text: str) -> Reading:
+    """Return what a report says."""
+    return read_report(read_issue(text, "report.md"))
+
+
+def bench_of(engine: Runner) -> Workbench:
+    """Return all that an attempt needs that asks no model."""
+    kept = Replies(None)
+    model = Model(replies=kept, unfinished=kept)
+    return Workbench(engine=engine, model=model, say=lambda _: None)

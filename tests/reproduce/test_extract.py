@@ -8,7 +8,6 @@ import pytest
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
 from pytest_brt.reproduce.questions import is_in_report
-from pytest_brt.reproduce.reduce import without_assertions
 from pytest_brt.types import Issue, Origin
 
 TEST = "def test_a():\n    assert f(1) == 2\n"
@@ -132,15 +131,3 @@ def test_an_import_that_cannot_work_is_looked_for(index: Index) -> None:
 )
 def test_a_quotation_stands_in_the_report(quote: str, stands: bool) -> None:
     assert is_in_report(quote, ISSUE) is stands
-
-
-def test_assertions_before_the_failing_one_go() -> None:
-    source = (
-        "def test_a():\n    items = [1]\n    assert items\n    assert items.pop(0) == 1\n"
-        "    assert items == [2]\n    assert len(items) == 9\n"
-    )
-    assert without_assertions(source, 5) == (
-        "def test_a():\n    items = [1]\n    items.pop(0)\n    assert items == [2]\n"
-        "    assert len(items) == 9\n"
-    )
-    assert without_assertions(source, 2) == source

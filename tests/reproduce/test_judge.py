@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.oracle.environment_errors import missing_here
-from pytest_brt.oracle.judge import Rating, examine, run_tests
+from pytest_brt.oracle.judge import Rating, examine, missing_here, run_tests
 from pytest_brt.oracle.judge import judge as judge_by
-from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
@@ -20,7 +18,11 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.report import Reading
+from tests.reproduce.project import reading_of
 from tests.support.outcomes import caused
+
+NOTHING = reading_of("It is off.")
 
 
 def written(
@@ -41,11 +43,9 @@ def written(
     )
 
 
-def judge(
-    test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None = None
-) -> JudgedTest:
+def judge(test: CandidateTest, runs: tuple[TestRun, ...], reading: Reading = NOTHING) -> JudgedTest:
     rating = Rating(confidence=0.5, reasons=("why",))
-    return judge_by(test, runs, facts or ReportFacts(text=""), rating)
+    return judge_by(test, runs, reading, rating)
 
 
 def judged_on(engine: Runner, test: CandidateTest, repeat: int) -> JudgedTest:
@@ -81,7 +81,8 @@ def test_another_exception_before_the_claim_is_none() -> None:
 
 
 def test_the_expected_exception_is_a_candidate_and_says_where() -> None:
-    expects = Raised(type="IndexError", message="")
+    here = Frame(path="pkg/core.py", line=9, function="first", project=True)
+    expects = Raised(type="IndexError", message="", frames=(here,))
     right = judge(written(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "IndexError"),))
     assert right.judgement.candidate
     assert right.judgement.reason.startswith("raises IndexError in pkg/core.py, first")
@@ -106,7 +107,8 @@ def test_no_network_is_not_the_bug() -> None:
     assert "not set up on this machine: Name or service" in judged.judgement.reason
 
 
-STATES = ReportFacts(text="", wrong=("9",), wanted=("4",), stated=(("f(1)", "4"),), raised=("E",))
+STATES = reading_of("`f(1)` gives `9`, but should give `4`.\n\n`get(2)` raises `FormatError`.")
+VALUES = reading_of("`f(1)` gives `9`, but should give `4`.")
 
 
 @pytest.mark.parametrize(
@@ -115,8 +117,11 @@ STATES = ReportFacts(text="", wrong=("9",), wanted=("4",), stated=(("f(1)", "4")
         ("assert g() == 9", "asserts the value that the report calls wrong: 9"),
         ("assert f(1) == 5", "asserts 5, the report states 4"),
         ("self.assertEqual(5, f( 1 ))", "asserts 5, the report states 4"),
-        ("pytest.raises(E)", "asserts the exception that the report calls wrong: E"),
-        ("pytest.raises(E, match='why')", ""),
+        (
+            "pytest.raises(FormatError)",
+            "asserts the exception that the report calls wrong: FormatError",
+        ),
+        ("pytest.raises(FormatError, match='why')", ""),
         ("assert f(1) == 4", ""),
         ("assert f(2) == 5", ""),
         ("assert g() != 9", ""),
@@ -142,15 +147,15 @@ def test_the_same_five_questions_of_every_test(
     verdicts: list[Verdict], answers: list[bool | None]
 ) -> None:
     runs = tuple(run(verdict, "AssertionError") for verdict in verdicts)
-    findings = examine(written(OracleKind.WRITTEN), runs, ReportFacts(text=""))
+    findings = examine(written(OracleKind.WRITTEN), runs, NOTHING)
     assert [finding.answer for finding in findings] == answers
 
 
 def test_a_crash_is_no_bug_of_a_report_about_values() -> None:
     crash = (run(Verdict.FAIL, "TypeError"),)
-    about_values = judge(written(OracleKind.WRITTEN), crash, STATES)
+    about_values = judge(written(OracleKind.WRITTEN), crash, VALUES)
     assert about_values.judgement.reason == "the report does not name TypeError"
-    about_a_crash = replace(STATES, is_crash=True)
+    about_a_crash = reading_of("It crashes: `f(1)` gives `9`, but should give `4`.")
     assert judge(written(OracleKind.WRITTEN), crash, about_a_crash).judgement.candidate
 
 
@@ -192,29 +197,40 @@ def test_what_passes_runs_once(engine: Runner) -> None:
     assert judged.judgement.reason == "passes on this tree"
 
 
-def test_the_same_exception_that_says_another_thing_elsewhere_is_another() -> None:
-    seen = Raised(type="TypeError", message="cannot multiply 'a' by 3")
-    expecting = written(OracleKind.NO_RAISE, expects=seen)
-
-    def is_candidate(message: str) -> bool:
-        return judge(expecting, (run(Verdict.FAIL, "TypeError", message),)).judgement.candidate
-
-    assert is_candidate("cannot multiply 'b' by 40")
-    assert not is_candidate("got an unexpected keyword argument 'msg'")
+def test_the_same_exception_from_another_place_is_another() -> None:
     here = Frame(path="pkg/core.py", line=9, function="first", project=True)
-    placed = written(
-        OracleKind.NO_RAISE, expects=Raised(type="TypeError", message="no such key", frames=(here,))
-    )
-    assert judge(placed, (run(Verdict.FAIL, "TypeError", "other words"),)).judgement.candidate
+    seen = Raised(type="TypeError", message="no such key", frames=(here,))
+
+    def is_candidate(expects: Raised) -> bool:
+        expecting = written(OracleKind.NO_RAISE, expects=expects)
+        failing = (run(Verdict.FAIL, "TypeError", "other words"),)
+        return judge(expecting, failing).judgement.candidate
+
+    assert is_candidate(seen)
+    assert not is_candidate(replace(seen, frames=(replace(here, function="last"),)))
 
 
-def test_a_variable_that_is_not_set_here_is_no_bug() -> None:
-    frames = (
-        Frame(path="pkg/shop.py", line=6, function="price", project=True),
-        Frame(path="/usr/lib/python3.11/os.py", line=679, function="__getitem__"),
-    )
-    unset = Raised(type="KeyError", message="'SHOP'", frames=frames)
-    assert "--brt-env" in missing_here(unset)
-    assert not missing_here(replace(unset, frames=frames[:1]))
-    assert not missing_here(replace(unset, type="ValueError"))
-    assert not missing_here(replace(unset, frames=()))
+@pytest.mark.parametrize(
+    ("type_", "message", "said"),
+    [
+        (
+            "RuntimeError",
+            'Database access not allowed, use the "django_db" mark to enable it.',
+            "Database access not allowed",
+        ),
+        (
+            "django.test.testcases.DatabaseOperationForbidden",
+            "Database queries to 'default' are not allowed in SimpleTestCase subclasses.",
+            "are not allowed in SimpleTestCase subclasses",
+        ),
+        ("OSError", "Multiple exceptions: [Errno 111] Connect call failed", "Connect call failed"),
+        ("ConnectionRefusedError", "[Errno 111] Connection refused", "Connection refused"),
+        ("AssertionError", "assert 1 == 2", ""),
+    ],
+)
+def test_exceptions_of_the_surroundings(type_: str, message: str, said: str) -> None:
+    assert missing_here(Raised(type=type_, message=message)) == said
+
+
+def test_without_an_exception_nothing_is_said() -> None:
+    assert missing_here(None) == ""

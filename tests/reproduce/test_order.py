@@ -82,11 +82,6 @@ def test_keep_leaves_the_best_and_says_why_of_the_rest() -> None:
     assert "not kept" in chosen[2].judgement.reason
 
 
-def test_nothing_is_lost() -> None:
-    items = [judged(f"t{number}", 0.5, where=str(number % 3)) for number in range(9)]
-    assert sorted(names(select(items))) == sorted(item.test.id for item in items)
-
-
 def test_what_several_runs_wrote_is_a_candidate_once() -> None:
     tests = [judged("a", 0.3, body="f(1)"), judged("b", 0.3, body="f(1)"), judged("c", 0.3)]
     found = without_repeats(

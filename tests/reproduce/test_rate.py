@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.types import (
     CandidateTest,
@@ -17,6 +16,8 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.report import Reading
+from tests.reproduce.project import reading_of
 from tests.support.outcomes import caused
 
 TEST = CandidateTest(
@@ -28,12 +29,12 @@ TEST = CandidateTest(
     path="tests/test_a.py",
     source="def test_a():\n    assert f(1) == 4\n",
 )
-STATES = ReportFacts(text="`f(1)` gives 9, not 4", wrong=("9",), shown=("9",), wanted=("4",))
-CRASHES = ReportFacts(text="It raises KeyError", is_crash=True, raised=("KeyError",))
+STATES = reading_of("`f(1)` gives `9`, but should give `4`.")
+CRASHES = reading_of("It raises KeyError.")
 
 
 def judged(
-    facts: ReportFacts, kind: str, message: str = "", agree: int = 1, samples: int = 6
+    reading: Reading, kind: str, message: str = "", agree: int = 1, samples: int = 6
 ) -> Judgement:
     frame = Frame(path="pkg/core.py", line=3, function="f", project=True)
     run = TestRun(
@@ -43,7 +44,7 @@ def judged(
         cause=caused(Verdict.FAIL),
         raised=Raised(type=kind, message=message, frames=(frame,)),
     )
-    return judge_written(TEST, (run, run), facts, agree, samples).judgement
+    return judge_written(TEST, (run, run), reading, agree, samples).judgement
 
 
 def test_the_values_of_the_report_are_enough() -> None:

@@ -17,12 +17,11 @@ from pytest_brt.project.index import Index
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import gather
 from pytest_brt.reproduce.questions import with_opinion
-from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.replay import attempt as replay
 from pytest_brt.reproduce.strategies.agent import write_tests
 from pytest_brt.reproduce.strategies.invert import invert
 from pytest_brt.reproduce.strategies.libro import Libro, size_of
-from pytest_brt.reproduce.strategy import KEEP, Workbench
+from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, Note
 
 #: Samples at most, and of the first batch, after which each is as large as all before; those
@@ -82,7 +81,6 @@ class Auto:
             self._note("without-model", f"without the model: {problem}")
         if late:
             self._note("not-tried", f"more time (--brt-budget) would add: {', '.join(late)}")
-        self._keep(*(reduce_test(item, bench) for item in self.made.tests))
         return self.made
 
     def _take(self, made: Attempt) -> None:
@@ -98,7 +96,7 @@ class Auto:
         """Have these tests, the likeliest first."""
         has_candidate = any(item.judgement.candidate for item in tests)
         settled = () if has_candidate else self.made.settled
-        self.made = replace(self.made, tests=select(tests, KEEP), settled=settled)
+        self.made = replace(self.made, tests=select(tests), settled=settled)
 
     def _note(self, code: str, text: str) -> None:
         notes = (*self.made.notes, Note(code=code, text=text))

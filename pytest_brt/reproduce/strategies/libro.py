@@ -2,7 +2,7 @@
 
 What is not said otherwise is theirs: 50 samples at temperature 0.7 and top-p 0.95, tests placed
 and given imports after the fact, those that fail clustered, nothing shown unless more than one
-sample fails in the same way. Added is that tests go without what their failure does not need.
+sample fails in the same way.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.errors import OutOfTime, Overflowed
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
-from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
+from pytest_brt.oracle.report_facts import catches_named, failure_matches_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import dropped, without_doubles
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import judge_written
-from pytest_brt.reproduce.reduce import reduce_test
-from pytest_brt.reproduce.strategy import KEEP, Workbench, seed_of
+from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.types import (
     COUNTS,
     Attempt,
@@ -34,6 +33,7 @@ from pytest_brt.types import (
     Origin,
     TestRun,
 )
+from pytest_brt.types.report import Reading
 
 #: Samples, and how many must fail alike for a bug to count as reproduced is more than this.
 SAMPLES, _AGREE = 50, 1
@@ -66,7 +66,7 @@ def size_of(cluster: Cluster) -> int:
     return len(set().union(*(item.samples for item in cluster)))
 
 
-def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]:
+def clusters_of(failing: Iterable[Sampled], facts: Reading) -> list[Cluster]:
     """Return the clusters by failure, best first: match, then size, then short tests."""
 
     def order_tests(item: Sampled) -> tuple[bool, bool, int, str]:
@@ -95,8 +95,8 @@ class Libro:
     bench: Workbench
     findings: Findings
     number: int
-    #: What the report says of its failure.
-    facts: ReportFacts
+    #: What the report says.
+    facts: Reading
     in_auto: bool = False
     #: How many were drawn, and the tests in them by their paths.
     samples: int = 0
@@ -199,12 +199,11 @@ def libro(number: int, bench: Workbench, findings: Findings) -> Attempt:
     tests = work.tests()
     if not any(item.judgement.candidate for item in tests):
         notes.append(work.outcome())
-    small = [reduce_test(item, bench) for item in tests[:KEEP]]
     return Attempt(
         issue=issue.id,
         strategy="libro",
         index=number,
-        tests=without_doubles((*small, *tests[KEEP:])),
+        tests=tests,
         notes=tuple(notes),
         endings=(ending,) * (work.samples or wanted),
     )
