@@ -54,7 +54,7 @@ class Runner:
 
     def close(self) -> None:
         """Remove what was written."""
-        self.scratch.cleanup()
+        self.scratch.close()
 
     def run(
         self,

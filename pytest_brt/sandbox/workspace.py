@@ -23,6 +23,11 @@ EXCLUDED = frozenset(
         "node_modules", ".idea", ".vscode",
     }
 )  # fmt: skip
+#: Removes a folder when nobody holds the other end of its input any more.
+_CLEANER = (
+    "trap '' INT TERM HUP; read -r _; "
+    'for _ in 1 2 3; do chmod -R u+rwX "$1"; rm -rf -- "$1" && exit; sleep 1; done'
+)
 
 
 def is_environment(folder: Path) -> bool:
@@ -53,13 +58,23 @@ def name_full_disk() -> Iterator[None]:
         ) from error
 
 
-class Scratch(tempfile.TemporaryDirectory[str]):
-    """A folder for private copies, which goes when Python ends at the latest."""
+class Scratch:
+    """A folder for private copies, removed by a process of its own, also where ours is killed."""
 
     def __init__(self) -> None:
         """Make the folder."""
-        super().__init__(prefix="brt-")
-        self.path = Path(self.name)
+        self.path = Path(tempfile.mkdtemp(prefix="brt-"))
+        self._cleaner = subprocess.Popen(
+            ["/bin/sh", "-c", _CLEANER, "sh", str(self.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._cleaner.communicate()
 
 
 class Workspace:

@@ -63,7 +63,7 @@ def below(pid: int) -> set[tuple[int, str]]:
 def test_a_signal_to_the_command_ends_all_of_it(
     number: signal.Signals, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    copies = tmp_path_factory.mktemp("copies")  # SIGKILL leaves them
+    copies = tmp_path_factory.mktemp("copies")
     write_tree(tmp_path, {"pkg/__init__.py": SOURCE, "issue.md": REPORT})
     started = subprocess.Popen(
         [sys.executable, "-m", "pytest_brt", "issue", "issue.md", "--brt-timeout=100"],
@@ -82,9 +82,12 @@ def test_a_signal_to_the_command_ends_all_of_it(
         os.kill(started.pid, number)
         assert started.wait(30) != 0
         deadline = time.monotonic() + 30
-        while children & parents().keys() and time.monotonic() < deadline:
+        while time.monotonic() < deadline and (
+            children & parents().keys() or any(copies.iterdir())
+        ):
             time.sleep(0.05)
         assert not children & parents().keys()
+        assert not list(copies.iterdir())
     finally:
         started.kill()
         for pid, _ in children & parents().keys():
