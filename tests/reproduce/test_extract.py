@@ -8,6 +8,7 @@ import pytest
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
 from pytest_brt.reproduce.questions import is_in_report
+from pytest_brt.reproduce.reduce import without_assertions
 from pytest_brt.types import Issue, Origin
 
 TEST = "def test_a():\n    assert f(1) == 2\n"
@@ -131,3 +132,10 @@ def test_an_import_that_cannot_work_is_looked_for(index: Index) -> None:
 )
 def test_a_quotation_stands_in_the_report(quote: str, stands: bool) -> None:
     assert is_in_report(quote, ISSUE) is stands
+
+
+def test_assertions_before_the_failing_one_go() -> None:
+    source = "def test_a():\n    items = [1]\n    assert items\n    assert items == [2]\n"
+    short = "def test_a():\n    items = [1]\n    assert items == [2]\n"
+    assert without_assertions(source, 4) == short
+    assert without_assertions(source, 2) == source

@@ -17,6 +17,7 @@ from pytest_brt.project.index import Index
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import gather
 from pytest_brt.reproduce.questions import with_opinion
+from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.replay import attempt as replay
 from pytest_brt.reproduce.strategies.agent import write_tests
 from pytest_brt.reproduce.strategies.invert import invert
@@ -81,6 +82,7 @@ class Auto:
             self._note("without-model", f"without the model: {problem}")
         if late:
             self._note("not-tried", f"more time (--brt-budget) would add: {', '.join(late)}")
+        self._keep(*(reduce_test(item, bench) for item in self.made.tests))
         return self.made
 
     def _take(self, made: Attempt) -> None:

@@ -2,7 +2,7 @@
 
 What is not said otherwise is theirs: 50 samples at temperature 0.7 and top-p 0.95, tests placed
 and given imports after the fact, those that fail clustered, nothing shown unless more than one
-sample fails in the same way.
+sample fails in the same way. Added is that tests go without what their failure does not need.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import dropped, without_doubles
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import judge_written
-from pytest_brt.reproduce.strategy import Workbench, seed_of
+from pytest_brt.reproduce.reduce import reduce_test
+from pytest_brt.reproduce.strategy import KEEP, Workbench, seed_of
 from pytest_brt.types import (
     COUNTS,
     Attempt,
@@ -199,11 +200,12 @@ def libro(number: int, bench: Workbench, findings: Findings) -> Attempt:
     tests = work.tests()
     if not any(item.judgement.candidate for item in tests):
         notes.append(work.outcome())
+    small = [reduce_test(item, bench) for item in tests[:KEEP]]
     return Attempt(
         issue=issue.id,
         strategy="libro",
         index=number,
-        tests=tests,
+        tests=without_doubles((*small, *tests[KEEP:])),
         notes=tuple(notes),
         endings=(ending,) * (work.samples or wanted),
     )
