@@ -17,6 +17,9 @@ from pytest_brt import __version__
 from pytest_brt.cli.run import write_files
 from pytest_brt.errors import BrtError
 from pytest_brt.model.child import engines
+from pytest_brt.model.model import open_model
+from pytest_brt.model.replies import Replies
+from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import PORTS, gguf_files, read_spec
 from pytest_brt.shown import say
 
@@ -28,8 +31,8 @@ _GB = 1e9
 def set_up(parser: argparse.ArgumentParser, _: str) -> None:
     """Say what the command takes."""
     parser.description = (
-        "Say which models there are on this machine. With --measure SPEC, let a model write tests "
-        "for ten made-up bugs and say how many are right."
+        "Say which models there are on this machine, and ask each server for one token. With "
+        "--measure SPEC, let a model write tests for ten made-up bugs and say how many are right."
     )
     parser.add_argument("--measure", metavar="SPEC", help="a model, as --brt-model takes it")
     parser.set_defaults(command=_models)
@@ -52,14 +55,28 @@ def _found() -> Iterator[str]:
     for scheme in PORTS:
         server = read_spec(f"{scheme}:").server
         try:
-            yield from [f"  {scheme}:{name}" for name in server.models()]
-        except BrtError:
-            yield f"  {scheme}: no server on port {server.port}"
+            names = [f"{scheme}:{name}" for name in server.models()]
+            yield f"  {', '.join(names)} ({_one_token(names[0])})"
+        except (BrtError, IndexError):
+            yield f"  {scheme}: no model on port {server.port}"
     yield "\nworth having (facts of their makers; measure one here with --measure):"
     rows = tomllib.loads(files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8"))
     for row in rows["model"]:
         yield f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}"
         yield f"            {row['repository']} {row['file']}"
+
+
+def _one_token(text: str) -> str:
+    """Return how long a model takes for one token, or why it has none."""
+    usage = Usage(deadline=time.monotonic() + 120)
+    model = open_model(read_spec(text), Replies(None)).paid_by(usage)
+    try:
+        model.text(Request(messages=(Message("user", "Say yes."),), max_tokens=1))
+    except BrtError as problem:
+        return str(problem)
+    finally:
+        model.close()
+    return f"a token in {usage.cost.seconds:.1f} s"
 
 
 def _measured(spec: str) -> Iterator[str]:
