@@ -38,7 +38,7 @@ def write_all(
         yield from _tried(_write_report(path, report, record, root))
     if record.repairs:
         yield from _tried(_write_patches(record, options.repair))
-    yield from _tried(_keep(bench.cache, record))
+    yield from _keep(bench.cache, record)
     if options.write in ("new", "into"):
         yield from _tried(_write_tests(record, options, bench))
 
@@ -51,10 +51,16 @@ def _tried(lines: Iterator[str]) -> Iterator[str | BrtError]:
 
 
 def _keep(cache: Path | None, record: RunRecord) -> Iterator[str]:
-    """Keep for the next run what it may use."""
+    """Keep for the next run what it may use; this one has its answer without."""
     if cache is None:
         yield "the tests are not kept for the next run: pytest's cache cannot be written"
-    elif instead := keep(cache, record):
+        return
+    try:
+        instead = keep(cache, record)
+    except StoreProblem as problem:
+        yield f"the tests are not kept for the next run: {problem}"
+        return
+    if instead:
         yield f"kept: the bug tests of {instead.about} ({reviewed(instead.tests)})"
 
 

@@ -16,6 +16,7 @@ import shlex
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -61,6 +62,8 @@ NO_MODEL = 6
 NO_LEADER = 7
 #: Options that change no result: what is written where, how many at a time, how long it may take.
 _IDLE = ("replies", "report", "jobs", "budget", "memory", "executor")
+#: Seconds between two signs of life, where not all is shown.
+_APART = 10.0
 #: How pytest ends what did not come to its end.
 _BROKEN_OFF = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
 
@@ -137,6 +140,8 @@ class Session:
         self.report: Report | None = None
         #: What the threads of the run said that was not shown yet.
         self._said: deque[str] = deque()
+        #: When something was shown last, as `time.monotonic` counts.
+        self._shown = time.monotonic()
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self._last_lines: list[str] = []
 
@@ -316,10 +321,15 @@ class Session:
         self._said.append(text)
 
     def _show_progress(self) -> None:
-        """Show with ``-v`` what the work has said since."""
+        """Show what the work has said since: all with ``-v``, else the last every ten seconds."""
+        verbosity, now = self.config.get_verbosity(), time.monotonic()
+        if verbosity < 0 or (verbosity == 0 and now < self._shown + _APART):
+            return
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
-        while self._said and self.config.get_verbosity() > 0:
-            show(reporter, f"  {self._said.popleft()}")
+        lines = [self._said.popleft() for _ in range(len(self._said))]
+        for line in lines if verbosity > 0 else lines[-1:]:
+            self._shown = now
+            show(reporter, f"  {line}")
 
     # -- the end ------------------------------------------------------------------------
 
