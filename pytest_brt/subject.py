@@ -33,7 +33,9 @@ _UNWANTED = frozenset(
 #: The environment variable that names Django's settings.
 _DJANGO = "DJANGO_SETTINGS_MODULE"
 #: Files by which a folder declares itself a project.
-_DECLARING = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini")
+_DECLARING = (
+    "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini", "pytest.toml",
+)  # fmt: skip
 #: Where a project that declares nothing has its code, or the projects that it is made of.
 _CODE = ("*.py", "*/*.py", "src/*/*.py", "lib/*/*.py", "*/pyproject.toml")
 

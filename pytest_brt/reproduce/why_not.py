@@ -17,6 +17,8 @@ _MOST, _FEW = 6, 3
 _HINTS = {
     "no-code": "add to the report a few lines of Python that show the bug, what they give (or the "
     "traceback), and what they should give",
+    "only-traceback": "add to the report a few lines of Python that lead to it, and what they "
+    "should give",
     "unreadable-code": "add to the report what these lines are in Python 3",
     "undefined-names": "add to the report their imports or definitions, in Python 3",
     "raises": "add to the report that this is wrong, or install what the statement needs, or "
@@ -36,6 +38,9 @@ def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[Note
         _note("unreadable-code", f"not Python 3 and left out: line {one.line}: {one.code!r}")
         for one in observed.reading.left_out
     ]
+    if not ran and any(raised.frames for raised in observed.reading.exceptions):
+        text = "the report has a traceback, but no Python code that leads to it"
+        return (*left_out, _note("only-traceback", text))
     if not ran:
         text = "the report has no Python code that could be run"
         return (*left_out, _note("no-code", text))
