@@ -21,9 +21,12 @@ EXCEPTION = (
 #: What stands in place of code in a sentence.
 _MARK = re.compile(r"§\d+§")
 _CODE = re.compile(r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)(?!`)", re.DOTALL)
+#: What people put before a result: "Expected value:".
+_LABEL = r"(?i:expected|actual|result|output)\b[^:\n]{0,20}:"
 _END = re.compile(
     r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)"
     r"(?:[\"')\]]*)\s+(?=[A-Z§\"'(*_\[0-9])|\n\s*(?=[-*+•]\s|\d+[.)]\s)|\n\n+"
+    rf"|\n\s*(?={_LABEL})"
 )
 _ACTS = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare)
 #: Characters of a sentence, and of code in it, that are read; more is a log.
@@ -122,6 +125,17 @@ _COMMENT = re.compile(
     r"(?:\s*[,;(]\s*(?:but|and|it|got|gets?|gives?|returns?|is|was|not|instead)\b.*)?\.?$",
     re.IGNORECASE,
 )
+#: "Result: total = 3".
+_NAMED = re.compile(rf"\W*(?P<label>{_LABEL})\s*(?P<name>\w+)\s*=\s*(?P<said>[^=].*?)\.?")
+#: A string that something else is the same as, and a call that is called fine.
+_APPROVED = re.compile(
+    r"\b(?<!not )(?:the same|equal|equivalent|identical)\b[^.;]{0,30}?\b(?:as|to)\s"
+    r"(\"[^\"\n]+\"|'[^'\n]+')"
+    r"|`([^`\n]+\))`\s(?:is|are|looks)\s(?:right|correct|fine|ok(?:ay)?|good|expected)\b",
+    re.IGNORECASE,
+)
+#: Whatever comes out is right.
+FINE = Claim(kind=_VALUE, role=ClaimRole.FINE)
 _ERROR = re.compile(r"\b(?:rais|throw|error|exception|message)|\bsay\b", re.IGNORECASE)
 _DENIED = re.compile(r"n['’]t\b|\bnot\b|\bno\b|\bwithout\b", re.IGNORECASE)
 #: Words of a comment that says of the line beside it that it is right or wrong.
@@ -161,16 +175,20 @@ def sentences(block: Block) -> Iterator[Sentence]:
 
 
 def is_runnable(text: str) -> bool:
-    """Say whether code is an expression that does something, and nothing of it is left out.
+    """Say whether code does something, or names what a call gives, and nothing of it is left out.
 
     >>> is_runnable("f(1)"), is_runnable("f()"), is_runnable("f(..., 1)"), is_runnable("x")
     (True, False, False, False)
+    >>> is_runnable("x = f()"), is_runnable("x = 1")
+    (True, False)
     """
     if len(text) > _LONGEST_CODE or "..." in text or "--" in text or not parses(text):
         return False  # a form, or an option
     match parse(text).body:
         case [ast.Expr(ast.Call(args=[], keywords=[]))]:
             return False  # `f()` is how people write the name of a function
+        case [ast.Assign(value=ast.Call())]:
+            return True
         case [ast.Expr(expression)]:
             return any(isinstance(inner, _ACTS) for inner in ast.walk(expression))
     return False
@@ -197,8 +215,22 @@ def may_want_exception(sentence: Sentence) -> bool:
     return is_wish and bool(_ERROR.search(words))
 
 
+def approved(text: str) -> list[str]:
+    """Return the pieces of code that a report calls right, or says something else is the same as.
+
+    >>> approved('`f(0)` is fine, and "a" is the same as "b"')
+    ['f(0)', '"b"']
+    """
+    return ["".join(found) for found in _APPROVED.findall(text)]
+
+
 def claims_in(sentence: Sentence, section: ClaimRole) -> Iterator[tuple[str, Claim]]:
     """Yield what a sentence claims, each with the code in it that this is about, or ""."""
+    named = _NAMED.fullmatch(sentence.text.replace("`", ""))
+    if named and parses(named["name"]) and is_literal(named["said"]):
+        role = role_of(named["label"], ClaimRole.ACTUAL)
+        yield named["name"], _claim(_VALUE, role, named["said"], sentence.text)
+        return
     text, known = sentence.masked, set[int]()
     for pattern, kind, role in _PATTERNS:
         for match in pattern.finditer(text):

@@ -14,6 +14,8 @@ from pytest_brt.report.snippets import PROMPT, is_session
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.types import Block, BlockKind
 
+#: A comment, or code in which there may be one.
+_COMMENT = re.compile(r"(`[^`]+`)|<!--.*?(?:-->|\Z)", re.DOTALL)
 #: A line that is bold from end to end; one group, so that it splits a paragraph.
 _BOLD_LINE = re.compile(r"^[ \t]*((?:\*\*|__)[^*\n]+?(?:\*\*:?|__:?))[ \t]*$", re.MULTILINE)
 _FENCE = r"[ \t>]*(?:```|~~~)"
@@ -22,7 +24,10 @@ _FENCED = (
 )
 #: To a blank line that no prompt follows.
 _SESSION = rf"(?P<session>{PROMPT}.*(?:\n(?!{_FENCE})(?=.*\S|[ \t]*\n{PROMPT}).*)*)"
-_CODE = re.compile(rf"^(?:{_FENCED}|{_SESSION})", re.MULTILINE)
+_HIDDEN = r"[ \t>]*<!--(?:.*\n)*?.*(?:-->|\Z)"
+_CODE = re.compile(rf"^(?:{_FENCED}|{_HIDDEN}|{_SESSION})", re.MULTILINE)
+#: Lines typed behind a bare prompt.
+_TYPED = re.compile(r"^> (.*(?:\n> .*)*)", re.MULTILINE)
 #: What is said of a fence that the reporter did not set.
 _PASTED = "pasted"
 
@@ -36,13 +41,13 @@ _ACTS = (ast.Call, ast.Attribute, ast.Assign, ast.Import, ast.ImportFrom, ast.Re
 
 
 def split_blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a report; any text is accepted. HTML counts as prose, but comments."""
+    """Yield the blocks of a report; any text is accepted. HTML but comments counts as prose."""
     kind, added = BlockKind.PROSE, 0
     for token in MarkdownIt("commonmark").disable("inline").parse(_CODE.sub(_fenced, text)):
         line = (token.map[0] if token.map else 0) + 1 - added
-        is_comment = token.content.startswith("<!--")
-        if token.type in ("inline", "html_block") and not is_comment:
-            yield from _split_prose(token.content, line, kind)
+        content = _COMMENT.sub(r"\1", token.content)
+        if token.type in ("inline", "html_block") and content.strip():
+            yield from _split_prose(content, line, kind)
         elif token.info == _PASTED:
             yield _code_block(token.content, "", line)
             added += 2
@@ -74,8 +79,16 @@ def _split_prose(content: str, line: int, kind: BlockKind) -> Iterator[Block]:
 def _code_block(text: str, info: str, line: int) -> Block:
     """Return the block of code below a fence's `info`."""
     language = (info.split() or [""])[0].strip("{}.:,").lower()
-    text = textwrap.dedent(text).strip("\n")
+    text = _with_prompts(textwrap.dedent(text).strip("\n"))
     return Block(kind=_kind_of(text, language), text=text, line=line, language=language)
+
+
+def _with_prompts(text: str) -> str:
+    """Return a session whose prompts are bare with those of Python, any other text as it is."""
+    typed = text.removeprefix("> ").replace("\n> ", "\n")
+    if not text.startswith("> ") or not _is_code(typed):
+        return text
+    return _TYPED.sub(lambda lines: ">>> " + lines[1].replace("\n> ", "\n... "), text)
 
 
 def _kind_of(text: str, language: str) -> BlockKind:

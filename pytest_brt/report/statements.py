@@ -6,10 +6,13 @@ import ast
 import re
 from dataclasses import dataclass, field
 
+from pytest_brt.pysource.names import names_of
 from pytest_brt.pysource.parse import is_literal, parse
 from pytest_brt.report.claims import (
     EXCEPTION,
+    FINE,
     Sentence,
+    approved,
     claims_in,
     comment_claims,
     is_runnable,
@@ -43,7 +46,7 @@ def read_report(issue: Issue) -> Reading:
         walk.read(number, block)
     return Reading(
         issue=issue,
-        statements=walk.statements(),
+        statements=walk.statements(approved(issue.text)),
         tests=reporters_tests(issue),
         exceptions=_exceptions(issue.text),
         wants_exception=walk.wants_exception,
@@ -111,7 +114,9 @@ class _Walk:
                 before[0].claims.append(_shown(one.source, role))
                 continue
             new = _Code(one.source, block.line + one.line, number, _comments(one))
-            if one.output:
+            if is_literal(one.output) and _is_unbound(one.source, [*self.code, *code]):
+                new.source = f"{one.source} = {one.output}"
+            elif one.output:
                 new.claims.append(_shown(one.output, role))
             code.append(new)
             self.known.setdefault(new.source, new)
@@ -133,11 +138,12 @@ class _Walk:
     def _read_sentence(self, sentence: Sentence, block: Block) -> set[ClaimRole]:
         """Take in the code of a sentence and what it claims; return the roles of values in it."""
         self.wants_exception |= may_want_exception(sentence)
-        for source in filter(is_runnable, sentence.code.values()):
+        claims = [*claims_in(sentence, self.section)]
+        subjects = [subject for subject, _ in claims if subject]
+        for source in (*filter(is_runnable, sentence.code.values()), *subjects):
             if source not in self.known:
                 self.known[source] = _Code(source, block.line, -1 - len(self.known))
                 self.code.append(self.known[source])
-        claims = [*claims_in(sentence, self.section)]
         for subject, claim in claims:
             if subject:
                 self.known[subject].claims.append(claim)
@@ -147,11 +153,16 @@ class _Walk:
                 self.pending.append(claim)
         return {claim.role for _, claim in claims if claim.text}
 
-    def statements(self) -> tuple[Statement, ...]:
-        """Return the statements, with those of sentences last."""
+    def statements(self, fine: list[str]) -> tuple[Statement, ...]:
+        """Return the statements, those of sentences last; what has code that is fine is fine."""
         ordered = sorted(self.code, key=lambda one: one.block < 0)
         return tuple(
-            Statement(source=one.source, line=one.line, block=one.block, claims=tuple(one.claims))
+            Statement(
+                source=one.source,
+                line=one.line,
+                block=one.block,
+                claims=(*one.claims, *(FINE for code in fine if code in one.source)),
+            )
             for one in ordered[:MOST_STATEMENTS]
         )
 
@@ -159,6 +170,13 @@ class _Walk:
 def _shows(code: _Code) -> bool:
     """Say whether a statement shows the value of an expression."""
     return isinstance(parse(code.source).body[-1], ast.Expr)
+
+
+def _is_unbound(source: str, code: list[_Code]) -> bool:
+    """Say whether a source is a name that neither the code before it nor Python binds."""
+    if not source.isidentifier() or names_of(source).used != {source}:
+        return False
+    return not any(source in names_of(one.source).bound for one in code)
 
 
 def _shown(output: str, role: ClaimRole) -> Claim:

@@ -77,6 +77,47 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("total([1])", ["shown 2"])],
     ),
+    "bare prompts": (
+        """
+        Totals
+
+        ```
+        > for n in (1, 2):
+        >     f(n)
+        > else:
+        >     total([2])
+        4
+        > total([1])
+        2
+        ```
+        """,
+        [
+            ("for n in (1, 2):\n    f(n)\nelse:\n    total([2])", ["shown 4"]),
+            ("total([1])", ["shown 2"]),
+        ],
+    ),
+    "a name that nothing but its value defines": (
+        """
+        Totals
+
+        ```
+        >>> text
+        '1,2'
+        >>> total(text)
+        4
+        >>> text
+        '1,2,'
+        >>> _
+        '1,2,'
+        ```
+        """,
+        [
+            ("text = '1,2'", []),
+            ("total(text)", ["shown 4"]),
+            ("text", ["shown '1,2,'"]),
+            ("_", ["shown '1,2,'"]),
+        ],
+    ),
     "a traceback ends an exchange": (
         """
         Crash
@@ -165,6 +206,38 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         **Actual:** 4
         """,
         [("total([1, 2])", ["expected 3", "actual 4"])],
+    ),
+    "labels of a name": (
+        """
+        Totals
+
+        I take `box = Box(1)`.
+        Result: `sums = [4]`
+        **Expected sums:** sums = [3].
+
+        Expected: class = 3
+        """,
+        [("box = Box(1)", []), ("sums", ["actual [4]", "expected [3]"])],
+    ),
+    "what is called right": (
+        """
+        Totals
+
+        ```
+        >>> total([])
+        0
+        >>> total("1")
+        2
+        >>> total("01")
+        1
+        ```
+        `total([])` is fine, and "1" is the same as "01".
+        """,
+        [
+            ("total([])", ["shown 0", "fine "]),
+            ('total("1")', ["shown 2"]),
+            ('total("01")', ["shown 1", "fine "]),
+        ],
     ),
     "values below a heading": (
         """
@@ -343,8 +416,13 @@ def test_html_is_read_as_prose() -> None:
 
 
 def test_comments_of_html_are_not_read_and_lines_keep_their_numbers() -> None:
-    reading = read("Off\n\n<!-- `f(9)`\n\n-->\n\n```python\nf(1)\n```\n")
-    assert [(one.source, one.line) for one in reading.statements] == [("f(1)", 8)]
+    reading = read("Off\n\n<!-- `f(9)`\n\n>>> f(9)\n-->\nIt <!-- `f(8)` --> is.\n\n>>> f(1)\n")
+    assert [(one.source, one.line) for one in reading.statements] == [("f(1)", 9)]
+
+
+def test_a_comment_of_html_in_code_is_code() -> None:
+    text = "`f('<!-- a -->')` fails."
+    assert kinds(f"Off\n\n{text}") == [(BlockKind.PROSE, text)]
 
 
 @pytest.mark.parametrize(
