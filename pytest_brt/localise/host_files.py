@@ -62,6 +62,11 @@ def choose_host(source: str, root: Path, cache: Path | None, fails_in: str = "")
 
 
 def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
-    """Return the test file that a test of `issue` would be added to, by the names in it, or ""."""
-    texts = (text for source, text in texts_of(issue) if source.value >= Source.CODE.value)
-    return host_of("\n".join(texts), index, suspects[0].path if suspects else "")
+    """Return the test file that a test of `issue` would be added to, by the names in it, or "".
+
+    Its prose is asked where its code names nothing that a test has.
+    """
+    texts, path = list(texts_of(issue)), suspects[0].path if suspects else ""
+    code = "\n".join(text for source, text in texts if source.value >= Source.CODE.value)
+    prose = "\n".join(text for _, text in texts)
+    return host_of(code, index, path) or host_of(prose, index, path)
