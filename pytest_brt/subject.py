@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import shutil
 import site
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -18,7 +20,7 @@ from pytest_brt.project.layout import Layout, find_layout, scan_tree
 from pytest_brt.project.pytest_config import CollectionPatterns, PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.shown import is_below, shows_too_much
+from pytest_brt.sandbox.shown import is_below
 from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
 from pytest_brt.types import Subject
 
@@ -50,7 +52,9 @@ def demand_project(root: Path) -> None:
     Raises:
         SubjectProblem: it is none.
     """
-    patterns = _DECLARING if shows_too_much(str(root)) else (*_DECLARING, *_CODE)
+    homes = [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid()]
+    shared = [Path(place).resolve() for place in (root.anchor, tempfile.gettempdir(), *homes)]
+    patterns = _DECLARING if root.resolve() in shared else (*_DECLARING, *_CODE)
     if not any(any(root.glob(pattern)) for pattern in patterns):
         raise SubjectProblem(
             "no Python project here (no pyproject.toml, setup.py, package or tests): "

@@ -94,7 +94,7 @@ def _may_ask_database(draft: Draft, observed: ObservedReport, before: list[Obser
     """Say whether a test asks a database of Django's, or may do so where the bug is gone."""
     about = () if draft.index is None else (observed.observations[draft.index],)
     results = (one.result for one in (*before, *about))
-    return any(result and (result.database or result.may_ask) for result in results)
+    return any(result and result.database for result in results)
 
 
 # -- the parts of a module --

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -182,9 +183,11 @@ def check_folder(named: str) -> str:
 def shows_too_much(folder: str) -> bool:
     """Return whether a folder is, or holds, the user's home or what a sandbox has of its own."""
     # With sudo, HOME is root's, and the files are those of who called it.
-    homes = map(os.path.expanduser, ("~", f"~{os.environ.get('SUDO_USER', '')}"))
+    users = (str(os.getuid()), os.environ.get("SUDO_UID"))
+    homes = [entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users]
+    private = filter(os.path.isdir, (os.path.expanduser("~"), *homes))
     real = os.path.realpath(folder)
-    return any(is_below(os.path.realpath(path), real) for path in (*homes, *_OWN))
+    return any(is_below(path, real) for path in (*map(os.path.realpath, private), *_OWN))
 
 
 def find_outside(name: str, value: str, root: Path) -> str:

@@ -215,7 +215,6 @@ def test_code_that_reads_a_setting_and_existing_tests_in_the_style_of_django(
         write_patch(root, name, "cart/models.py", before, after)
     source, found = ranked(root, SETTING)
     assert "assert shipping(50) == 0" in source
-    assert "django_db" not in source
     assert found["right.diff"]["place"] == [1, 1]
     assert found["right.diff"]["existing"]["broken"] == []
     broken = found["breaks.diff"]["existing"]["broken"]
