@@ -28,8 +28,8 @@ class Draft:
     #: What the failure must look like on the unpatched tree; None for a failed assertion.
     expects: Raised | None = None
     evidence: Evidence = Evidence.OTHER
-    #: Whether the report's title speaks of the statement.
-    is_in_title: bool = False
+    #: How much says that it is about this statement; orders drafts of the same evidence.
+    signs: int = 0
     #: Run every earlier statement first, not only those it depends on.
     whole: bool = False
 

@@ -170,13 +170,16 @@ def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draf
     if not quoting or fine or any(result.quoted_by(claim.text) for claim in right):
         return
     first = quoting[0]
-    signs = _is_last(observed, one), first.role is ClaimRole.ACTUAL, _in_title(observed, one)
-    is_plain = not first.text or sum(signs) >= _PLAIN
+    is_told = first.role is ClaimRole.ACTUAL
+    signs = _is_last(observed, one) + is_told + bool(_in_title(observed, one))
+    if not first.text:
+        signs += _PLAIN
     yield Draft(
         kind=OracleKind.GONE,
         body=comparison(result, "", differs=True),
         sentence=f"`{shorten(one.source)}` must no longer give {shorten(result.text)}.",
-        evidence=Evidence.REPORTED_VALUE if is_plain else Evidence.OTHER,
+        evidence=Evidence.REPORTED_VALUE if signs >= _PLAIN else Evidence.OTHER,
+        signs=signs,
     )
 
 
@@ -200,7 +203,7 @@ ORACLES = (does_not_raise, gives_stated_value, must_raise, no_longer_gives)
 def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
     """Return what all oracles want tested, those first whose evidence was right most often."""
     drafts = [
-        replace(draft, index=index, is_in_title=_in_title(observed, one))
+        replace(draft, index=index, signs=draft.signs + _in_title(observed, one))
         for oracle in ORACLES
         for index, one in enumerate(observed.observations)
         if one.result is not None and not one.missing
@@ -213,17 +216,15 @@ def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
     if any(draft.kind is OracleKind.MUST_RAISE for draft in drafts):
         drafts = [d for d in drafts if d.kind not in (OracleKind.EQUALS, OracleKind.GONE)]
     drafts += no_traceback(observed)
-    return tuple(
-        sorted(drafts, key=lambda d: (-measured(d.evidence).confidence, not d.is_in_title))
-    )
+    return tuple(sorted(drafts, key=lambda d: (-measured(d.evidence).confidence, -d.signs)))
 
 
-def _in_title(observed: ObservedReport, one: Observation) -> bool:
-    """Say whether the report's title has a name of a statement, or a word of a string in it."""
+def _in_title(observed: ObservedReport, one: Observation) -> int:
+    """Return how many names and words of a statement the report's title has."""
     title = _NAME.findall(observed.reading.issue.title.lower())
     builtins = one.names.reads - one.names.used
     names = {*_NAME.findall(one.source)} - builtins - {*keyword.kwlist}
-    return any(name.lower() in title for name in names)
+    return len({name.lower() for name in names}.intersection(title))
 
 
 # -- what is right already --

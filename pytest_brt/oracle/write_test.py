@@ -21,7 +21,7 @@ from pytest_brt.types.report import ReportersTest
 #: What the bodies of drafts take for known.
 _FIXTURES, _MODULES = ("capsys", "tmp_path"), ("asyncio", "pytest", "subprocess", "sys")
 #: A statement that can stand at the top of a module, and one that only prints something.
-_DEFINITION = re.compile(r"(?:def|class) (?!test)", re.IGNORECASE)
+_DEFINITION = re.compile(r"(?:@.*\n)*(?:def|class) (?!test)", re.IGNORECASE)
 _PRINT = re.compile(r"print\([^(]*$")
 
 
@@ -39,8 +39,10 @@ def write_test(draft: Draft, observed: ObservedReport, name: str) -> str | None:
         return None
     known = [*imports, *found, *(f"import {module}" for module in _MODULES)]
     # At the top they are what they were in the report: they can be pickled, and found by name.
-    above = [line for line in setup if _DEFINITION.match(line)]
-    above = [line for line in above if not undefined_names("\n".join([*known, line]))]
+    above: list[str] = []
+    for line in filter(_DEFINITION.match, setup):
+        if not undefined_names("\n".join([*known, *above, line])):
+            above.append(line)
     body = [indented(line) for line in (*setup, *draft.body) if line not in above]
     args = observed.imports.engine.subject.pytest_args
     plugins = {value for option, value in pairwise(args) if option == "-p"}
