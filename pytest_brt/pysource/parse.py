@@ -75,12 +75,6 @@ def parse_or_empty(text: str | bytes) -> ast.Module:
         return ast.Module(body=[], type_ignores=[])
 
 
-def parse_expression(text: str) -> ast.expr:
-    """Return the syntax tree of one expression; raises as `parse` does."""
-    with _parsing():
-        return ast.parse(text, mode="eval").body
-
-
 def parses(source: str) -> bool:
     """Say whether `source` is a module in Python of this version."""
     try:
@@ -127,14 +121,3 @@ def is_test_class(node: ast.ClassDef) -> bool:
     """Say whether pytest takes a class for one of tests: by its name, or as a ``TestCase``."""
     bases = [ast.unparse(base) for base in node.bases]
     return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
-
-
-def called_name(call: ast.Call) -> str:
-    """Return the name of what is called, without what stands before a dot; "" for no name.
-
-    >>> called_name(parse_expression("a.b(1)")), called_name(parse_expression("f()()"))
-    ('b', '')
-    """
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""

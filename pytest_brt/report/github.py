@@ -35,17 +35,12 @@ class Address:
     #: As the user wrote it.
     text: str
 
-    @property
-    def stem(self) -> str:
-        """What a file for it is called, without its ending."""
-        return f"{self.repository}-{self.number}".replace("/", "-").strip("-")
-
 
 def find_address(text: str) -> Address | None:
     """Return the issue or pull request that `text` names, None where it is something else.
 
-    >>> find_address("https://github.com/pallets/click/pull/2604/files").stem
-    'pallets-click-2604'
+    >>> find_address("https://github.com/pallets/click/pull/2604/files").repository
+    'pallets/click'
     >>> find_address("#12").number
     '12'
     """
