@@ -51,7 +51,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One name bound by an import statement outside of functions."""
+    """One name bound by an import statement."""
 
     #: As written, where relative ones start with dots; absolute in what an index answers.
     module: str
@@ -76,6 +76,8 @@ class FileFacts:
     #: By their lines, outer ones first.
     definitions: tuple[Definition, ...] = ()
     imports: tuple[Import, ...] = ()
+    #: Those inside of functions, which bind names nowhere else.
+    inner_imports: tuple[Import, ...] = ()
 
 
 def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
@@ -88,20 +90,13 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
     """
     definitions: list[Definition] = []
     imports: list[Import] = []
+    inner: list[Import] = []
     for node, around in statements_in(parse_or_empty(text if len(text) < _LONGEST else "")):
         names, kind, signature = [], DefinitionKind.VARIABLE, ""
-        if isinstance(node, ast.ImportFrom):
-            module = "." * node.level + (node.module or "")
-            with suppress(ImportError):  # above the topmost package
-                module = resolve_name(module, package)
-            imports += [
-                Import(module, one.name, one.asname or one.name, path) for one in node.names
-            ]
-        elif isinstance(node, ast.Import):
-            for one in node.names:
-                bound = one.asname or one.name.partition(".")[0]
-                imports.append(Import(one.name, "", bound, path))
-        elif isinstance(node, Function):
+        imports += _imports(node, path, package)
+        if isinstance(node, Function):
+            parts = (part for part, _ in statements_in(node))
+            inner += (one for part in parts for one in _imports(part, path, package))
             arrow = f" -> {ast.unparse(node.returns)}" if node.returns else ""
             signature = f"({ast.unparse(node.args)}){arrow}"
             names, kind = [node.name], DefinitionKind.FUNCTION
@@ -115,7 +110,22 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
         span = first_line(node), node.end_lineno or node.lineno
         definitions += [Definition(around + name, kind, *span, signature, path) for name in names]
     definitions.sort(key=lambda one: (one.line, -one.end_line))
-    return FileFacts(definitions=tuple(definitions), imports=tuple(imports))
+    return FileFacts(
+        definitions=tuple(definitions), imports=tuple(imports), inner_imports=tuple(inner)
+    )
+
+
+def _imports(node: ast.AST, path: str, package: str) -> Iterator[Import]:
+    """Yield what an import statement binds, nothing for any other node."""
+    if isinstance(node, ast.ImportFrom):
+        module = "." * node.level + (node.module or "")
+        with suppress(ImportError):  # above the topmost package
+            module = resolve_name(module, package)
+        yield from (Import(module, one.name, one.asname or one.name, path) for one in node.names)
+    elif isinstance(node, ast.Import):
+        for one in node.names:
+            bound = one.asname or one.name.partition(".")[0]
+            yield Import(one.name, "", bound, path)
 
 
 def statements_in(tree: ast.AST, around: str = "") -> Iterator[tuple[ast.stmt, str]]:

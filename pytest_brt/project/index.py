@@ -31,7 +31,7 @@ from pytest_brt.project.terms import Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
-_VERSION = 12
+_VERSION = 13
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
 _SCHEMA = """
@@ -179,8 +179,9 @@ class Index:
         return self._facts.get(path, FileFacts()).imports
 
     def imports_of(self, bound: str) -> tuple[Import, ...]:
-        """Return every import in the tree that binds the name `bound`."""
-        every = (one for own in self._facts.values() for one in own.imports)
+        """Return every import in the tree that binds the name `bound`, those in functions last."""
+        every = [one for own in self._facts.values() for one in own.imports]
+        every += (one for own in self._facts.values() for one in own.inner_imports)
         return tuple(one for one in every if one.bound == bound)
 
     # -- terms --

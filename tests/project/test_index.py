@@ -15,7 +15,7 @@ FILES = {
     "pkg/__init__.py": "from .core import *\nfrom .shapes import Circle\n__version__ = '1'\n",
     "pkg/core.py": "import math\nfrom json import dumps as _dumps\n\n"
     "def area_of(shape):\n    return math.floor(shape.area())\n\n"
-    "def helper():\n    return area_of(1)\n",
+    "def helper():\n    import json as _inside\n\n    return area_of(1)\n",
     "pkg/shapes.py": "from .core import helper\n\nclass Circle:\n"
     "    '''Round things: radius and circumference.'''\n\n"
     "    def area(self):\n        return helper()\n",
@@ -67,6 +67,9 @@ def test_definitions(index: Index) -> None:
 def test_imports(index: Index) -> None:
     (item,) = index.imports_of("_dumps")
     assert item.statement == "from json import dumps as _dumps"
+    (inside,) = index.imports_of("_inside")
+    assert inside.statement == "import json as _inside"
+    assert inside not in index.imports_in(inside.path)
     assert [i.module for i in index.imports_in("pkg/__init__.py")] == ["pkg.core", "pkg.shapes"]
 
 
