@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -13,28 +14,25 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
 
 
+@dataclass(kw_only=True)
 class ImportResolver:
     """Knows how names are imported: those that were asked for, by trying it in the project."""
 
-    def __init__(
-        self,
-        engine: Runner,
-        cache: Path | None,
-        own: Mapping[str, str],
-        stars: Iterable[str],
-        uses: Mapping[str, Use],
-    ) -> None:
-        self.engine, self._cache = engine, cache
-        #: The report's imports by the name they bind, the modules that it imports with a star, and
-        #: what it does with names.
-        self._own, self._stars, self._uses = own, tuple(stars), uses
-        #: The statement that imports a name, "" where none does.
-        self.known: dict[str, str] = {}
+    engine: Runner
+    #: Where the project's index is kept.
+    cache: Path | None
+    #: The report's imports by the name they bind, the modules that it imports with a star, and
+    #: what it does with names.
+    own: Mapping[str, str]
+    stars: Iterable[str]
+    uses: Mapping[str, Use]
+    #: The statement that imports a name, "" where none does.
+    known: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def index(self) -> Index:
         """The project's index, closed: nothing is searched in it."""
-        with open_index(Path(self.engine.subject.root), self._cache) as index:
+        with open_index(Path(self.engine.subject.root), self.cache) as index:
             return index
 
     def resolve(self, names: Iterable[str]) -> None:
@@ -64,10 +62,10 @@ class ImportResolver:
 
         What a class is asked of may be the one module that has it, under another name.
         """
-        if name in self._own:
-            yield self._own[name]
-        use, index, layout = self._uses.get(name, Use()), self.index, self.index.layout
-        offering = [*self._stars, *index.packages]
+        if name in self.own:
+            yield self.own[name]
+        use, index, layout = self.uses.get(name, Use()), self.index, self.index.layout
+        offering = [*self.stars, *index.packages]
         yield from import_candidates(name, index.packages, offering, use)
         yield from filter(None, [find_import(name, index, use=use)])
         yield from standard_candidates(name, use)

@@ -11,13 +11,11 @@ from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import Names, names_of, uses_in
 from pytest_brt.pysource.parse import IMPORTS, parse
-from pytest_brt.report.match import Match, is_steady, quoted_in
-from pytest_brt.report.statements import read_report
+from pytest_brt.report.match import is_steady, quoted_in
 from pytest_brt.sandbox.events import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
-from pytest_brt.store import Once
-from pytest_brt.types import Issue, Raised
+from pytest_brt.types import Raised
 from pytest_brt.types.report import Reading, Statement
 
 #: What asks for versions and paths, which are others here.
@@ -66,27 +64,6 @@ class ObservedReport:
         return tuple(one.raised for one in self.observations if one.raised is not None)
 
 
-class Reports:
-    """What the reports of one run say, and what their code does; each is read and run once."""
-
-    def __init__(self) -> None:
-        self._readings: Once[str, Reading] = Once()
-        self._observed: Once[str, ObservedReport] = Once()
-
-    def reading(self, issue: Issue) -> Reading:
-        """Return what a report says."""
-        return self._readings.get(issue.id, lambda: read_report(issue))
-
-    def observed(self, issue: Issue, engine: Runner, cache: Path | None = None) -> ObservedReport:
-        """Return what the statements of a report do; `cache` keeps the project's index.
-
-        Raises:
-            SubjectProblem: the subject's interpreter cannot be started.
-        """
-        reading = self.reading(issue)
-        return self._observed.get(issue.id, lambda: run_snippets(reading, engine, cache))
-
-
 def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) -> ObservedReport:
     """Run the statements of a report in one namespace, in order.
 
@@ -106,7 +83,9 @@ def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) ->
         if source.startswith(IMPORTS) and not one.stars:
             own = {**dict.fromkeys(one.bound, source), **own}
     stars = dict.fromkeys(star for one in names for star in one.stars)
-    imports = ImportResolver(engine, cache, own, stars, uses_in(*sources))
+    imports = ImportResolver(
+        engine=engine, cache=cache, own=own, stars=stars, uses=uses_in(*sources)
+    )
     loose = {name for some in unbound for name in some}
     imports.resolve(loose)
     prelude = imports.imports_for(loose)
@@ -134,13 +113,14 @@ def functions_run(
         SubjectProblem: the subject's interpreter cannot be started.
     """
     ran = [one for one in observed.observations if one.result is not None]
-    imports = [one.source for one in ran if one.source.startswith(IMPORTS)]
-    rest = [one.source for one in ran if one.source not in imports]
-    if not rest:
+    ran.sort(key=lambda one: not one.source.startswith(IMPORTS))
+    if not ran:
         return frozenset()
-    used = {name for one in ran for name in one.names.used}
-    before = (*observed.imports.imports_for(used), *imports)
-    program = Script(statements=(*before, *rest), calls_from=len(before))
+    before = observed.imports.imports_for({name for one in ran for name in one.names.used})
+    program = Script(
+        statements=(*before, *(one.source for one in ran)),
+        calls_from=len(before) + sum(one.source.startswith(IMPORTS) for one in ran),
+    )
     called = run_statements(engine, program).called
     around = [(path, index.definition_at(path, line)) for path, line in called]
     return frozenset((path, place.qualname if place else "") for path, place in around)
@@ -169,8 +149,8 @@ class Result:
         """Whether it is the same in every run and not too long."""
         return is_steady(self.text) and len(self.text) <= _LONGEST
 
-    def quoted_by(self, text: str) -> Match:
-        """Say how well a text quotes it."""
+    def quoted_by(self, text: str) -> bool:
+        """Say whether a text quotes it."""
         return quoted_in(self.text, text)
 
 
@@ -179,41 +159,37 @@ def result_of(one: Observation) -> Result | None:
     source, did = one.source, one.result
     if did is None or did.raised is not None or _ENVIRONMENT.search(source):
         return None
-    expression, printed, value = shown_expression(source), printed_argument(source), did.value
+    expression, value = evaluated_expression(source), did.value
     if value and not (value.is_none and did.stdout):
         return Result(
             expression=expression, text=value.repr, type=value.type, evaluable=value.evaluable
         )
-    if did.stdout and printed:
+    if did.stdout and printed_argument(source):
         text = did.stdout.removesuffix("\n")
-        return Result(expression=f"str({printed})", text=text, is_printed=True)
+        return Result(expression=f"str({expression})", text=text, is_printed=True)
     if did.stdout:
-        out, before = "capsys.readouterr().out", (expression or source,)
-        return Result(expression=out, text=did.stdout, is_printed=True, before=before)
+        out = "capsys.readouterr().out"
+        return Result(expression=out, text=did.stdout, is_printed=True, before=(source,))
     return None
 
 
-def shown_expression(source: str) -> str:
-    """Return the expression that a statement shows, "" when there is none."""
-    node = parse(source).body[-1]
-    return _segment(source, node.value) if isinstance(node, ast.Expr) else ""
-
-
 def evaluated_expression(source: str) -> str:
-    """Return the expression that a statement evaluates: shown, or bound to a name."""
-    match parse(source).body[-1]:
-        case ast.Assign(targets=[ast.Name() | ast.Tuple() | ast.List()], value=value):
-            return _segment(source, value)
-    return shown_expression(source)
+    """Return the expression that a statement prints, shows or binds to a name, "" without one."""
+    return printed_argument(source) or _segment(source, parse(source).body[-1])
 
 
 def printed_argument(source: str) -> str:
     """Return X for `print(X)`, "" for anything else."""
     match parse(source).body[-1]:
         case ast.Expr(ast.Call(ast.Name("print"), [argument], [])):
-            return "" if isinstance(argument, ast.Starred) else _segment(source, argument)
+            return _segment(source, ast.Expr(argument))
     return ""
 
 
-def _segment(source: str, node: ast.expr) -> str:
-    return ast.get_source_segment(source, node) or ast.unparse(node)
+def _segment(source: str, node: ast.stmt) -> str:
+    match node:
+        case ast.Expr(ast.Starred()):
+            return ""
+        case ast.Expr(value) | ast.Assign([ast.Name() | ast.Tuple() | ast.List()], value):
+            return ast.get_source_segment(source, value) or ast.unparse(value)
+    return ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from pprint import pformat
 
 from pytest_brt.observe.run_snippets import Result
 from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
 
-#: Characters of a string that needs lines of its own, and of its parts there.
-_LONG, _PART = 60, re.compile(r".{1,65}$|.{1,65}(?<= )|.{1,65}", re.DOTALL)
+#: Columns of a string.
+_WIDTH = 65
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +81,5 @@ def literal(text: str) -> str:
     >>> literal("a")
     '"a"'
     """
-    if len(text) > _LONG:
-        lines = text.splitlines(keepends=True)
-        parts = [literal(part) for line in lines for part in _PART.findall(line)]
-        return "(\n" + "".join(f"    {part}\n" for part in parts) + ")"
-    plain = repr(text)
-    return plain if '"' in plain else f'"{plain[1:-1]}"'
+    shown = pformat(text, width=_WIDTH)
+    return shown if '"' in shown else shown.replace("'", '"')

@@ -12,20 +12,13 @@ from pytest_brt.types import Evidence, Measured
 _ENOUGH = 10
 
 
+@cache
 def measured(evidence: Evidence) -> Measured:
     """Return how often tests with such evidence were right; small rows count with ``other``."""
-    table = _table()
-    own = table.get(evidence, Measured(right=0, of=0))
-    if own.of >= _ENOUGH and evidence is not Evidence.OTHER:
-        return own
-    pooled = [row for name, row in table.items() if row.of < _ENOUGH or name == Evidence.OTHER]
-    return Measured(right=sum(row.right for row in pooled), of=sum(row.of for row in pooled))
-
-
-@cache
-def _table() -> dict[str, Measured]:
-    text = Path(__file__).with_name("measured.toml").read_text(encoding="utf-8")
-    return {
-        name: Measured(right=sum(row["right"] for row in rows), of=sum(row["of"] for row in rows))
-        for name, rows in tomllib.loads(text).items()
-    }
+    table = tomllib.loads(Path(__file__).with_name("measured.toml").read_text(encoding="utf-8"))
+    of = {name: sum(row["of"] for row in rows) for name, rows in table.items()}
+    names = [str(evidence)]
+    if of.get(evidence, 0) < _ENOUGH or evidence is Evidence.OTHER:
+        names = [name for name in table if of[name] < _ENOUGH or name == Evidence.OTHER]
+    right = sum(row["right"] for name in names for row in table[name])
+    return Measured(right=right, of=sum(of[name] for name in names))

@@ -93,7 +93,7 @@ def run_tests(
     """
     runs: dict[str, Runs] = {test.id: () for test in tests}
     waiting = tests
-    for seed in range(max(1, repeat)):
+    for seed in range(repeat):
         if not waiting:
             break
         share = max(_LEAST, (deadline - time.monotonic()) / len(waiting))
@@ -119,8 +119,7 @@ def judge(test: CandidateTest, runs: Runs, reading: Reading | None, rating: Rati
     It is rated where nothing speaks against it. Of a test that a person wrote, who knows what it
     asks, no report is needed.
     """
-    verdict = runs[0].verdict if runs else Verdict.INVALID
-    verdict = Verdict.FLAKY if _is_flaky(runs) else verdict
+    verdict = Verdict.FLAKY if _is_flaky(runs) else runs[0].verdict
     if why_not := refusal(test, runs, reading):
         return JudgedTest(test=test, judgement=refused(verdict, why_not, runs))
     figures = measured(rating.evidence) if rating.evidence else None
@@ -144,10 +143,13 @@ def refused(verdict: Verdict, reason: str, runs: Runs) -> Judgement:
 def rescored(judged: JudgedTest, confidence: float, reason: str) -> JudgedTest:
     """Return the same test with another confidence, and a further reason."""
     old = judged.judgement
-    # Another number than its own is none that was measured.
-    figures = old.measured if confidence == old.confidence else None
-    reason = f"{old.reason}; {reason}"
-    new = replace(old, confidence=round(confidence, 2), measured=figures, reason=reason)
+    new = replace(
+        old,
+        confidence=round(confidence, 2),
+        # Another number than its own is none that was measured.
+        measured=old.measured if confidence == old.confidence else None,
+        reason=f"{old.reason}; {reason}",
+    )
     return replace(judged, judgement=new)
 
 
@@ -166,25 +168,22 @@ def examine(test: CandidateTest, runs: Runs, reading: Reading | None) -> tuple[F
     It is a bug test of the report if all answers are yes. Without one it is asked only whether it
     fails, and every time.
     """
-    fails, is_flaky = _fails(runs), _is_flaky(runs)
+    first, fails, is_flaky = runs[0], _fails(runs), _is_flaky(runs)
     verdicts = ", ".join(run.verdict for run in runs)
-    said = run_words(runs[0]) if runs else "the test did not run"
+    said = "passes on this tree" if verdicts == Verdict.PASS else run_words(first)
     often = f"its runs on the same tree differ: {verdicts}" if is_flaky else f"{len(runs)} runs"
     found: list[tuple[Check, bool | None, str]] = [
-        (Check.FAILS, fails, "passes on this tree" if verdicts == Verdict.PASS else said),
+        (Check.FAILS, fails, said),
         (Check.STEADY, not is_flaky if fails else None, often if fails else ""),
     ]
     if reading is not None:
-        raised = runs[0].raised if runs else None
-        missing = missing_here(raised, reading.issue.text)
-        is_unfit = not runs or runs[0].verdict in _LACKING
-        lacks = said if is_unfit else ""
-        if missing:
+        lacks = said if first.verdict in _LACKING else ""
+        if missing := missing_here(first.raised, reading.issue.text):
             lacks = f"not set up on this machine: {missing}"
         is_fit = fails and not is_flaky and not lacks
-        as_reported = _as_reported(test, runs[0], reading) if is_fit else (None, "")
+        as_reported = _as_reported(test, first, reading) if is_fit else (None, "")
         # Whatever else it asserts: what fails may be what the report complains about.
-        is_reported = failure_matches_report(reading, test.source or "", raised)
+        is_reported = failure_matches_report(reading, test.source or "", first.raised)
         bug = "" if is_reported else asserts_reported_bug(test, reading)
         found += [
             (Check.EQUIPPED, not lacks, lacks),

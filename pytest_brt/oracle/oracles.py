@@ -15,7 +15,6 @@ from pytest_brt.observe.run_snippets import (
     ObservedReport,
     Result,
     evaluated_expression,
-    printed_argument,
     result_of,
 )
 from pytest_brt.oracle.command_line import no_traceback
@@ -23,9 +22,9 @@ from pytest_brt.oracle.draft import Draft, comparison, shorten
 from pytest_brt.oracle.evidence import measured
 from pytest_brt.oracle.judge import missing_here
 from pytest_brt.pysource.parse import is_literal, parse_or_empty
-from pytest_brt.report.match import Match, messages_agree
+from pytest_brt.report.match import messages_agree
 from pytest_brt.types import Evidence, OracleKind, Raised
-from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole, Reading
+from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole, Reading
 
 #: Raised by the snippet's own mistakes, or by what lacks here, unless the report shows it.
 _MISTAKES = frozenset(
@@ -45,8 +44,8 @@ _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 
 def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft]:
     """An exception that the report complains about must not be raised."""
-    raised, claims = one.raised, one.statement.claims_of(ClaimKind.RAISES)
-    if raised is None or any(claim.role in RIGHT for claim in claims):
+    raised = one.raised
+    if raised is None or one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
         return
     evidence = _evidence_of(observed.reading, raised)
     if evidence is None:
@@ -54,8 +53,8 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     shown = f"{raised.name}: {raised.message}".split("\n")[0].rstrip(".: ")[:160]
     # In the test the expression stands alone, unless showing it is what raises.
     in_text = any(frame.function in _TEXT_METHODS for frame in raised.frames)
-    printed = "" if in_text else printed_argument(one.source)
-    body = run = printed or evaluated_expression(one.source) or one.source
+    expression = "" if in_text else evaluated_expression(one.source)
+    body = run = expression or one.source
     sentence = f"`{shorten(run)}` must not raise {shown}."
     if allowed := _allowed(observed, raised):
         handlers = "".join(f"\nexcept {error}:\n    pass" for error in allowed)
@@ -130,12 +129,12 @@ def gives_stated_value(_: ObservedReport, one: Observation) -> Iterator[Draft]:
     """A result that the report calls right must come out."""
     result = result_of(one)
     if one.raised:  # what it gives where it no longer raises
-        expression = printed_argument(one.source) or evaluated_expression(one.source)
+        expression = evaluated_expression(one.source)
         result = Result(expression=expression, text="") if expression else None
     claims = one.statement.claims_of(ClaimKind.VALUE, _EXPECTED)
     if result is None or not claims:
         return
-    text = claims[0].text.strip()
+    text = claims[0].text
     if other := _as_source(text, result):
         yield Draft(
             kind=OracleKind.EQUALS,
@@ -148,6 +147,7 @@ def gives_stated_value(_: ObservedReport, one: Observation) -> Iterator[Draft]:
 
 def _as_source(text: str, result: Result) -> str:
     """Return what a result is to be compared with, "" where it is that, or that is unsure."""
+    text = text.strip()
     if not text or result.quoted_by(text):
         return ""
     if result.is_printed:
@@ -231,37 +231,40 @@ def _in_title(observed: ObservedReport, one: Observation) -> int:
 
 
 def already_right(observed: ObservedReport) -> Iterator[Draft]:
-    """Yield tests that pass here, and would fail where the report is right.
-
-    An exception that it shows does not come, a value that it wants comes out, or one that it
-    complains about does not.
-    """
+    """Yield tests that pass here, and would fail where the report is right."""
     for index, one in enumerate(observed.observations):
-        if one.result is None or one.raised is not None or one.missing:
-            continue
-        # That what is wanted comes out says more than that what is reported does not.
-        for claim in sorted(one.statement.claims, key=lambda claim: claim.role is not _EXPECTED):
-            said = claim.exception or shorten(claim.text)
-            for kind, does, body in _holding(one, claim):
+        if one.result is not None and one.raised is None and not one.missing:
+            yield from (replace(draft, index=index) for draft in _holding(one))
+
+
+def _holding(one: Observation) -> Iterator[Draft]:
+    """Yield what holds of a statement.
+
+    A value that is wanted comes out, one that is complained about does not, or an exception that
+    is shown does not come.
+    """
+    code, result = shorten(one.source), result_of(one)
+    if result is not None and result.can_compare:
+        for claim in one.statement.claims_of(ClaimKind.VALUE, _EXPECTED):
+            if result.quoted_by(claim.text):
                 yield Draft(
-                    kind=kind,
-                    index=index,
-                    body=body,
-                    sentence=f"`{shorten(one.source)}` {does} {said}.",
-                    expects=claim.raised,
+                    kind=OracleKind.EQUALS,
+                    body=comparison(result, "", differs=False),
+                    sentence=f"`{code}` gives {shorten(claim.text)}.",
                 )
-
-
-def _holding(one: Observation, claim: Claim) -> Iterator[tuple[OracleKind, str, tuple[str, ...]]]:
-    """Yield what holds for a statement, though a claim says otherwise or wants it."""
-    text, result = claim.text.strip(), result_of(one)
-    if claim.kind is ClaimKind.RAISES:
-        expression = evaluated_expression(one.source)
-        if claim.role in WRONG and claim.exception and "(" in expression:
-            yield OracleKind.NO_RAISE, "does not raise", (expression,)
-    elif result is None or not result.can_compare:
-        return
-    elif claim.role is _EXPECTED and result.quoted_by(text) is Match.EXACT:
-        yield OracleKind.EQUALS, "gives", comparison(result, "", differs=False)
-    elif claim.role in WRONG and is_literal(text) and (other := _as_source(text, result)):
-        yield OracleKind.GONE, "does not give", comparison(result, other, differs=True)
+        for claim in one.statement.claims_of(ClaimKind.VALUE, *WRONG):
+            other = _as_source(claim.text, result)
+            if other and is_literal(claim.text):
+                yield Draft(
+                    kind=OracleKind.GONE,
+                    body=comparison(result, other, differs=True),
+                    sentence=f"`{code}` does not give {shorten(claim.text)}.",
+                )
+    for claim in one.statement.claims_of(ClaimKind.RAISES, *WRONG):
+        if "(" in one.source:
+            yield Draft(
+                kind=OracleKind.NO_RAISE,
+                body=(evaluated_expression(one.source) or one.source,),
+                sentence=f"`{code}` does not raise {claim.exception}.",
+                expects=claim.raised,
+            )

@@ -124,12 +124,10 @@ def _demanded(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield the calls, without blanks, and the literals that they are asserted to give."""
     for node in ast.walk(tree):
         match node:
-            case ast.Assert(ast.Compare(left, [ast.Eq() | ast.Is()], [right])):
+            case ast.Assert(ast.Compare(left, [ast.Eq() | ast.Is()], [right])) | ast.Call(
+                ast.Attribute(attr="assertEqual" | "assertIs"), [left, right, *_]
+            ):
                 sides = ast.unparse(left), ast.unparse(right)
-            case ast.Call(ast.Attribute(attr="assertEqual" | "assertIs"), [left, right, *_]):
-                sides = ast.unparse(left), ast.unparse(right)
-            case _:
-                continue
-        for call, value in (sides, sides[::-1]):
-            if is_literal(value):
-                yield "".join(call.split()), value
+                for call, value in (sides, sides[::-1]):
+                    if is_literal(value):
+                        yield "".join(call.split()), value

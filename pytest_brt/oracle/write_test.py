@@ -7,7 +7,6 @@ import inspect
 import re
 import textwrap
 from collections.abc import Collection, Iterable
-from itertools import pairwise
 
 from pytest_brt.edit.source_text import WIDTH, indented, sorted_imports
 from pytest_brt.observe.missing_imports import ImportResolver
@@ -44,16 +43,15 @@ def write_test(draft: Draft, observed: ObservedReport, name: str) -> str | None:
         if not undefined_names("\n".join([*known, *above, line])):
             above.append(line)
     body = [indented(line) for line in (*setup, *draft.body) if line not in above]
-    args = observed.imports.engine.subject.pytest_args
-    plugins = {value for option, value in pairwise(args) if option == "-p"}
     start = f"def {name}({', '.join(fixtures)}):"
-    awaits = compiled(code).co_flags & inspect.CO_COROUTINE
-    if awaits and "asyncio" in plugins:
-        start = f"@pytest.mark.asyncio\nasync {start}"
-    elif awaits:
-        scenario = indented("\n".join(["async def scenario():", *body]))
-        body = ["", scenario, "", "    asyncio.run(scenario())"]
-    if "django" in plugins and _may_ask_database(draft, observed, before):
+    plugins = observed.imports.engine.subject.pytest_args
+    if compiled(code).co_flags & inspect.CO_COROUTINE:
+        if "asyncio" in plugins:
+            start = f"@pytest.mark.asyncio\nasync {start}"
+        else:
+            scenario = indented("\n".join(["async def scenario():", *body]))
+            body = ["", scenario, "", "    asyncio.run(scenario())"]
+    if "django" in plugins and _has_database(draft, observed):
         start = f"@pytest.mark.django_db\n{start}"
     function = "\n".join([start, *_docstring(draft.sentence), *body])
     return _module(known, [*above, function], observed.imports)
@@ -71,32 +69,25 @@ def complete_test(test: ReportersTest, imports: ImportResolver) -> str | None:
 
 def _setup(draft: Draft, observed: ObservedReport) -> list[Observation]:
     """Return the statements to run first: those the draft depends on that did not fail."""
-    if draft.index is None:
-        return []
-    before, about = observed.observations[: draft.index], observed.observations[draft.index]
     # Code of a sentence is for itself, unless it gives something a name.
     usable = [
         one
-        for one in before
+        for one in observed.observations[: draft.index or 0]
         if one.result and one.raised is None and not one.names.stars
         if (one.names.bound or not one.statement.is_inline) and not _PRINT.match(one.source)
     ]
-    if draft.whole:
+    # What a database holds is reached by no name.
+    if draft.whole or _has_database(draft, observed):
         return usable
     sources = [one.source for one in usable]
-    chosen = {*needed([*sources, "\n".join(draft.body)], len(sources))}
-    for place, one in enumerate(usable):
-        # What a database holds is reached by no name.
-        if one.result and one.result.database and about.result and about.result.database:
-            chosen |= {place, *needed(sources, place)}
-    return [usable[place] for place in sorted(chosen)]
+    chosen = needed([*sources, "\n".join(draft.body)], len(sources))
+    return [usable[place] for place in chosen]
 
 
-def _may_ask_database(draft: Draft, observed: ObservedReport, before: list[Observation]) -> bool:
-    """Say whether a test asks a database of Django's, or may do so where the bug is gone."""
-    about = () if draft.index is None else (observed.observations[draft.index],)
-    results = (one.result for one in (*before, *about))
-    return any(result and result.database for result in results)
+def _has_database(draft: Draft, observed: ObservedReport) -> bool:
+    """Say whether what a draft is about may ask a database of Django's."""
+    result = None if draft.index is None else observed.observations[draft.index].result
+    return result is not None and result.database
 
 
 # -- the parts of a module --
@@ -125,8 +116,8 @@ def _docstring(sentence: str) -> list[str]:
     seen = "".join(letter if letter.isprintable() else " " for letter in one_line(sentence))
     text = seen.replace("\\", "\\\\").replace('"""', "'''")
     lines = textwrap.wrap(f'"""{text}', WIDTH - 4, break_long_words=False, break_on_hyphens=False)
-    if len(lines) == 1 and len(text) <= WIDTH - 10 and text[-1] != '"':
-        return [f'    """{text}"""']
+    if len(lines) == 1 and len(lines[0]) <= WIDTH - 7:
+        return [f'    {lines[0]}"""']
     return [*(f"    {line}" for line in lines), '    """']
 
 

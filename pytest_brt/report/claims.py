@@ -280,7 +280,6 @@ def _can_be(kind: ClaimKind, said: str) -> bool:
 
 def _claim(kind: ClaimKind, role: ClaimRole, said: str, sentence: str = "") -> Claim:
     """Return the claim of a value, or of an exception by its name."""
-    if kind is _VALUE:
-        return Claim(kind=kind, role=role, text=said, sentence=sentence)
-    name = re.split(r"[^\w.]", said)[0]
-    return Claim(kind=kind, role=role, raised=Raised(type=name, message=""), sentence=sentence)
+    type_ = re.split(r"[^\w.]", said)[0]
+    raised = Raised(type=type_, message="") if kind is _RAISES else None
+    return Claim(kind=kind, role=role, text=said, raised=raised, sentence=sentence)

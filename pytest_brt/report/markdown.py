@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from markdown_it import MarkdownIt
 
 from pytest_brt.pysource.parse import parse, parse_or_empty
-from pytest_brt.report.snippets import PROMPT, is_session
+from pytest_brt.report.snippets import PROMPT, SHELL, is_session
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.types import Block, BlockKind
 
 #: A comment, or code in which there may be one.
 _COMMENT = re.compile(r"(`[^`]+`)|<!--.*?(?:-->|\Z)", re.DOTALL)
-#: A line that is bold from end to end; one group, so that it splits a paragraph.
-_BOLD_LINE = re.compile(r"^[ \t]*((?:\*\*|__)[^*\n]+?(?:\*\*:?|__:?))[ \t]*$", re.MULTILINE)
 _FENCE = r"[ \t>]*(?:```|~~~)"
 _FENCED = (
     r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?P<fence>`{3,}|~{3,})(?:.*\n)*?(?:[ \t>]*(?P=fence)|\Z)"
@@ -25,7 +23,12 @@ _FENCED = (
 #: To a blank line that no prompt follows.
 _SESSION = rf"(?P<session>{PROMPT}.*(?:\n(?!{_FENCE})(?=.*\S|[ \t]*\n{PROMPT}).*)*)"
 _HIDDEN = r"[ \t>]*<!--(?:.*\n)*?.*(?:-->|\Z)"
-_CODE = re.compile(rf"^(?:{_FENCED}|{_HIDDEN}|{_SESSION})", re.MULTILINE)
+#: The first line, and lines that are bold from end to end.
+_HEADING = (
+    r"(?P<before>[ >]{0,3}(?:(?:[-*+]|\d+[.)])[ \t]+)?)"
+    r"(?P<heading>\A(?![#<>\s]).*|(?:\*\*|__)[^*\n]+?(?:\*\*:?|__:?)[ \t]*$)"
+)
+_MARKED = re.compile(rf"^(?:{_FENCED}|{_HIDDEN}|{_SESSION}|{_HEADING})", re.MULTILINE)
 #: Lines typed behind a bare prompt.
 _TYPED = re.compile(r"^> (.*(?:\n> .*)*)", re.MULTILINE)
 #: What is said of a fence that the reporter did not set.
@@ -35,7 +38,6 @@ _PYTHON = frozenset({"", "python", "py", "python3", "py3", "python2", "ipython",
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "cmd", "powershell", "terminal"})
 #: Tags that say nothing of what stands below them.
 _NOTHING = frozenset({"", "text", "txt", "output", "out", "plain", "plaintext", "log", "none"})
-_COMMAND = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#%\n]*)?[$%❯→➜λ] \S")
 #: What plain text has seldom.
 _ACTS = (ast.Call, ast.Attribute, ast.Assign, ast.Import, ast.ImportFrom, ast.Return)
 
@@ -43,11 +45,11 @@ _ACTS = (ast.Call, ast.Attribute, ast.Assign, ast.Import, ast.ImportFrom, ast.Re
 def split_blocks(text: str) -> Iterator[Block]:
     """Yield the blocks of a report; any text is accepted. HTML but comments counts as prose."""
     kind, added = BlockKind.PROSE, 0
-    for token in MarkdownIt("commonmark").disable("inline").parse(_CODE.sub(_fenced, text)):
+    for token in MarkdownIt("commonmark").disable("inline").parse(_MARKED.sub(_as_markdown, text)):
         line = (token.map[0] if token.map else 0) + 1 - added
         content = _COMMENT.sub(r"\1", token.content)
         if token.type in ("inline", "html_block") and content.strip():
-            yield from _split_prose(content, line, kind)
+            yield Block(kind=kind, text=content.strip("\n"), line=line)
         elif token.info == _PASTED:
             yield _code_block(token.content, "", line)
             added += 2
@@ -56,24 +58,11 @@ def split_blocks(text: str) -> Iterator[Block]:
         kind = BlockKind.HEADING if token.type == "heading_open" else BlockKind.PROSE
 
 
-def _fenced(code: re.Match[str]) -> str:
-    """Return code within a fence: a session that is pasted without one gets one."""
-    return f"~~~~~{_PASTED}\n{code[0]}\n~~~~~" if code["session"] else code[0]
-
-
-def _split_prose(content: str, line: int, kind: BlockKind) -> Iterator[Block]:
-    """Yield a paragraph; a line of it that is bold is a heading, as is the first of the report."""
-    if line == 1:
-        title, _, content = content.partition("\n")
-        yield Block(kind=BlockKind.HEADING, text=title, line=line)
-        line += 1
-    for number, part in enumerate(_BOLD_LINE.split(content)):
-        text = part.strip("\n")
-        if number % 2:
-            yield Block(kind=BlockKind.HEADING, text=text.strip("*_: "), line=line)
-        elif text.strip():
-            yield Block(kind=kind, text=text, line=line + part.index(text))
-        line += part.count("\n")
+def _as_markdown(part: re.Match[str]) -> str:
+    """Return a session without a fence within one, and what serves as a heading as one."""
+    if part["session"]:
+        return f"~~~~~{_PASTED}\n{part[0]}\n~~~~~"
+    return f"{part['before']}# {part['heading']}" if part["heading"] else part[0]
 
 
 def _code_block(text: str, info: str, line: int) -> Block:
@@ -95,7 +84,7 @@ def _kind_of(text: str, language: str) -> BlockKind:
     """Say what a block is, by its fence's tag in lower case."""
     if is_session(text):
         return BlockKind.REPL
-    if language in _SHELLS or _COMMAND.match(text):
+    if language in _SHELLS or SHELL.match(text):
         return BlockKind.SHELL
     if language in _PYTHON and _is_code(text):
         return BlockKind.PYTHON

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 
-from pytest_brt.pysource.parse import compiled, first_line, parse
+from pytest_brt.pysource.parse import compiled, first_line, parse, parses
 from pytest_brt.types import Block
 from pytest_brt.types.note import value
 from pytest_brt.types.report import LeftOut
@@ -23,7 +23,9 @@ _EXCHANGE = re.compile(
 _MORE = re.compile(r"\n[ \t]*\.{3,}(?:: ?| )?")
 _OUT = re.compile(r"^[ \t]*Out ?\[ ?\d* ?\]:? ?", re.MULTILINE)
 #: The prompt of a shell, as in "(venv) me@host:~/project$ ".
-_SHELL = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯→➜λ] +(\S.*)$")
+SHELL = re.compile(
+    r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯→➜λ] +(\S.*)$", re.MULTILINE
+)
 #: An arrow to a remark, as in `f(x) <-- wrong`, which Python takes for a comparison.
 _ARROW = re.compile(r"^([^#\n]*\S)\s+<-{2,}>?\s+(?=\S)", re.MULTILINE)
 #: Statements that are read; more is a program.
@@ -75,7 +77,7 @@ def shell_commands(text: str) -> Iterator[str]:
     ['ls']
     """
     lines = re.sub(r"\\\n\s*", "", text).split("\n")
-    commands = [match[1].strip() for line in lines if (match := _SHELL.match(line))]
+    commands = [match[1].strip() for line in lines if (match := SHELL.match(line))]
     yield from commands or filter(None, map(str.strip, lines))
 
 
@@ -98,9 +100,7 @@ def lines_left_out(block: Block) -> Iterator[LeftOut]:
     lines, behind = _lines(block.text), 0
     for start, end in [*_parts(lines), (len(lines), 0)]:
         if start > behind:
-            line = block.line + behind
-            last = block.line + start - 1
-            yield LeftOut(line=line, end_line=last, code=lines[behind].strip())
+            yield LeftOut(line=block.line + behind, code=lines[behind].strip())
         behind = end
 
 
@@ -144,10 +144,10 @@ def _without_main(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 def _snippet(node: ast.stmt, lines: Sequence[str], offset: int) -> Snippet:
     first, end = first_line(node) - 1, node.end_lineno or node.lineno
     source = ast.get_source_segment("\n".join(lines), node) or ""
-    if first < node.lineno - 1 or (node.col_offset and "\n" in source):
+    if first < node.lineno - 1 or not parses(source):
         source = textwrap.dedent("\n".join(lines[first:end]))  # with decorators, or out of a block
     return Snippet(
-        source=source.rstrip(),
+        source=source,
         line=first + offset,
         beside=_comments([lines[end - 1].rpartition(source.split("\n")[-1])[2]]),
         below=_comments(lines[end:]),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
-from pytest_brt.pysource.names import names_of
-from pytest_brt.pysource.parse import is_literal, parse
+from pytest_brt.pysource.names import names_of, needed
+from pytest_brt.pysource.parse import Function, is_literal, is_test_class, parse
 from pytest_brt.report.claims import (
     EXCEPTION,
     FINE,
@@ -20,7 +22,6 @@ from pytest_brt.report.claims import (
     role_of,
     sentences,
 )
-from pytest_brt.report.reporters_tests import reporters_tests
 from pytest_brt.report.snippets import (
     MOST_STATEMENTS,
     Snippet,
@@ -30,13 +31,23 @@ from pytest_brt.report.snippets import (
 )
 from pytest_brt.report.tracebacks import final_exception, read_tracebacks
 from pytest_brt.types import Block, BlockKind, Issue, Raised
-from pytest_brt.types.report import Claim, ClaimKind, ClaimRole, LeftOut, Reading, Statement
+from pytest_brt.types.report import (
+    Claim,
+    ClaimKind,
+    ClaimRole,
+    LeftOut,
+    Reading,
+    ReportersTest,
+    Statement,
+)
 
 _NAMED = re.compile(rf"\b({EXCEPTION})(?:: +([^`\n]+))?")
 #: Tags of fences in which people show what their code made.
 _RESULTS = frozenset({"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"})
 _TEXT = (BlockKind.HEADING, BlockKind.PROSE)
 _OUTPUT = (BlockKind.OUTPUT, BlockKind.TRACEBACK)
+#: Tests of one report; more is somebody's suite.
+_MOST_TESTS = 10
 
 
 def read_report(issue: Issue) -> Reading:
@@ -47,7 +58,7 @@ def read_report(issue: Issue) -> Reading:
     return Reading(
         issue=issue,
         statements=walk.statements(approved(issue.text)),
-        tests=reporters_tests(issue),
+        tests=(*islice(_reporters_tests(walk.code), _MOST_TESTS),),
         exceptions=_exceptions(issue.text),
         wants_exception=walk.wants_exception,
         left_out=tuple(walk.left_out),
@@ -151,7 +162,7 @@ class _Walk:
                 self.last[-1].claims.append(claim)
             else:
                 self.pending.append(claim)
-        return {claim.role for _, claim in claims if claim.text}
+        return {claim.role for _, claim in claims if claim.kind is ClaimKind.VALUE}
 
     def statements(self, fine: list[str]) -> tuple[Statement, ...]:
         """Return the statements, those of sentences last; what has code that is fine is fine."""
@@ -201,3 +212,33 @@ def _exceptions(text: str) -> tuple[Raised, ...]:
     ]
     shown = read_tracebacks(re.sub(r"(?m)^#+ ?", "", text))
     return tuple({(one.type, one.message): one for one in (*named, *shown)}.values())
+
+
+# -- the tests that stand in a report --
+
+
+def _reporters_tests(code: list[_Code]) -> Iterator[ReportersTest]:
+    """Yield the test functions, and the methods of test classes, each with what it needs."""
+    shared: list[str] = []
+    tests: list[tuple[str, str]] = []
+    for source in (one.source for one in code if one.block >= 0):
+        node = parse(source).body[-1]
+        names = [*_tests_in(node)]
+        tests += [(name, source) for name in names]
+        if not names and not isinstance(node, ast.Expr):
+            shared.append(source)  # it binds what others may need
+    for name, source in tests:
+        nodes = ast.walk(parse(source))
+        fixtures = frozenset(node.arg for node in nodes if isinstance(node, ast.arg))
+        setup = needed([*shared, source], len(shared), fixtures)
+        yield ReportersTest(name=name, setup=tuple(shared[at] for at in setup), source=source)
+
+
+def _tests_in(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that pytest goes by of the tests that a statement is or holds."""
+    if isinstance(node, Function) and node.name.startswith("test_"):
+        yield node.name
+    elif isinstance(node, ast.ClassDef) and is_test_class(node):
+        for item in node.body:
+            if isinstance(item, Function) and item.name.startswith("test"):
+                yield f"{node.name}::{item.name}"

@@ -44,7 +44,7 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     Raises:
         SubjectProblem: the subject's interpreter cannot be started at all.
     """
-    bench.say(f"running {len(bench.reports.reading(issue).statements)} statements of the report")
+    bench.say(f"running {len(bench.facts(issue).statements)} statements of the report")
     observed = bench.observed(issue)
     drafts = ask_oracles(observed)
     bench.say("trying the tests of the report on the unpatched tree")

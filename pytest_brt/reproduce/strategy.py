@@ -10,9 +10,10 @@ from pathlib import Path
 
 from pytest_brt.codec import content_id
 from pytest_brt.model.model import Model
-from pytest_brt.observe.run_snippets import ObservedReport, Reports
+from pytest_brt.observe.run_snippets import ObservedReport, run_snippets
+from pytest_brt.report.statements import read_report
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.store import Journal
+from pytest_brt.store import Journal, Once
 from pytest_brt.types import Attempt, Issue
 from pytest_brt.types.report import Reading
 
@@ -58,8 +59,8 @@ class Workbench:
     deadline: float = math.inf
     #: Where finished pieces of an attempt are kept, for the case that the run is interrupted.
     journal: Journal | None = None
-    #: What was read of the reports, and seen of them.
-    reports: Reports = field(default_factory=Reports)
+    #: What the code of the reports does, by their ids.
+    reports: Once[str, ObservedReport] = field(default_factory=Once)
     #: Where the project's index is kept between runs; None keeps it in memory.
     cache: Path | None = None
 
@@ -70,7 +71,7 @@ class Workbench:
 
     def facts(self, issue: Issue) -> Reading:
         """Return what a report says."""
-        return self.reports.reading(issue)
+        return read_report(issue)
 
     def observed(self, issue: Issue) -> ObservedReport:
         """Return what the statements of a report do on the unpatched tree.
@@ -78,7 +79,9 @@ class Workbench:
         Raises:
             SubjectProblem: the subject's interpreter cannot be started.
         """
-        return self.reports.observed(issue, self.engine, self.cache)
+        return self.reports.get(
+            issue.id, lambda: run_snippets(self.facts(issue), self.engine, self.cache)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,10 +129,8 @@ class ReportersTest:
 class LeftOut:
     """Lines of a report's code that are not read, since they are not Python."""
 
-    #: 1-based, in the report; the last of them belongs to it.
+    #: 1-based line in the report of the first of them, and this.
     line: int
-    end_line: int
-    #: The first of them.
     code: str
 
 

@@ -51,6 +51,7 @@ def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Runne
         ("`double(2)` should return `4`.", OracleKind.EQUALS, "assert double(2) == 4"),
         ("```python\nshout('a')\n```\nprints:\n```\nA?\n```", OracleKind.GONE, "!= "),
         ("```\n>>> Box(1)\nBox<1>\n```", OracleKind.GONE, 'repr(Box(1)) != "Box<1>"'),
+        ("```\n>>> Box(1)\n**Box**<1>\n```", OracleKind.GONE, 'repr(Box(1)) != "Box<1>"'),
         ("`check(-1)` should raise `ValueError`.", OracleKind.MUST_RAISE, "raises(ValueError)"),
         ("```python\ndouble(2) <-- wrong\n```", OracleKind.GONE, "assert double(2) != 5"),
     ],
