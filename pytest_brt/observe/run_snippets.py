@@ -1,15 +1,21 @@
-"""Runs the statements of a report on the unpatched tree and keeps what each did and showed."""
+"""Runs the statements of a report on the unpatched tree and keeps what each did and showed.
+
+Names that a report takes for known are imported: ways are proposed, and tried in the project.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 
-from pytest_brt.observe.missing_imports import ImportResolver
-from pytest_brt.project.index import Index
-from pytest_brt.pysource.names import Names, names_of, uses_in
+from pytest_brt.project.imports import find_import, import_candidates, standard_candidates
+from pytest_brt.project.index import Index, open_index
+from pytest_brt.pysource.names import Names, Use, names_of, uses_in
 from pytest_brt.pysource.parse import IMPORTS, parse
 from pytest_brt.report.match import is_steady, quoted_in
 from pytest_brt.sandbox.events import StatementResult
@@ -24,6 +30,67 @@ _ENVIRONMENT = re.compile(
 )
 #: Characters of a result that is compared.
 _LONGEST = 4000
+
+
+@dataclass(kw_only=True)
+class ImportResolver:
+    """Knows how names are imported: those that were asked for, by trying it in the project."""
+
+    engine: Runner
+    #: Where the project's index is kept.
+    cache: Path | None
+    #: The report's imports by the name they bind, the modules that it imports with a star, and
+    #: what it does with names.
+    own: Mapping[str, str]
+    stars: Iterable[str]
+    uses: Mapping[str, Use]
+    #: The statement that imports a name, "" where none does.
+    known: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def index(self) -> Index:
+        """The project's index, closed: nothing is searched in it."""
+        with open_index(Path(self.engine.subject.root), self.cache) as index:
+            return index
+
+    def resolve(self, names: Iterable[str]) -> None:
+        """Find out how `names` are imported, without those that were asked for before."""
+        unknown = sorted(set(names) - set(self.known))
+        if not unknown:
+            return
+        # All are tried in one program; of each name the first that works is kept.
+        ways = [(name, way) for name in unknown for way in self._ways(name)]
+        program = Script(statements=tuple(way for _, way in ways))
+        for observed in run_statements(self.engine, program).observed:
+            if observed.raised is None:
+                self.known.setdefault(*ways[observed.index])
+        self.known = {**dict.fromkeys(unknown, ""), **self.known}
+
+    def imports_for(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the statements that import `names`, as far as they are known, each once."""
+        statements = (self.known.get(name, "") for name in sorted(names))
+        return tuple(dict.fromkeys(filter(None, statements)))
+
+    def missing(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of `names` that nothing has."""
+        return tuple(sorted(name for name in names if not self.known.get(name)))
+
+    def _ways(self, name: str) -> Iterator[str]:
+        """Yield the report's own import of a name, what the project has, and other packages.
+
+        What a class is asked of may be the one module that has it, under another name.
+        """
+        if name in self.own:
+            yield self.own[name]
+        use, index, layout = self.uses.get(name, Use()), self.index, self.index.layout
+        offering = [*self.stars, *index.packages]
+        yield from import_candidates(name, index.packages, offering, use)
+        yield from filter(None, [find_import(name, index, use=use)])
+        yield from standard_candidates(name, use)
+        for part in sorted(use):
+            home = index.unique_definition(part) if part[0].isupper() else None
+            if home:
+                yield f"import {layout.module_of(home.path)} as {name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +162,11 @@ def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) ->
         Observation(
             statement=statement,
             names=names[at],
-            result=results[at] if at < len(results) else None,
+            result=result,
             ended=run.ended if at == len(results) else "",
             missing=imports.missing(unbound[at]),
         )
-        for at, statement in enumerate(reading.statements)
+        for at, (statement, result) in enumerate(zip_longest(reading.statements, results))
     )
     return ObservedReport(reading=reading, imports=imports, observations=observations)
 
@@ -164,7 +231,7 @@ def result_of(one: Observation) -> Result | None:
         return Result(
             expression=expression, text=value.repr, type=value.type, evaluable=value.evaluable
         )
-    if did.stdout and printed_argument(source):
+    if did.stdout and source.startswith("print(") and expression not in ("", source):
         text = did.stdout.removesuffix("\n")
         return Result(expression=f"str({expression})", text=text, is_printed=True)
     if did.stdout:
@@ -175,21 +242,11 @@ def result_of(one: Observation) -> Result | None:
 
 def evaluated_expression(source: str) -> str:
     """Return the expression that a statement prints, shows or binds to a name, "" without one."""
-    return printed_argument(source) or _segment(source, parse(source).body[-1])
-
-
-def printed_argument(source: str) -> str:
-    """Return X for `print(X)`, "" for anything else."""
     match parse(source).body[-1]:
-        case ast.Expr(ast.Call(ast.Name("print"), [argument], [])):
-            return _segment(source, ast.Expr(argument))
-    return ""
-
-
-def _segment(source: str, node: ast.stmt) -> str:
-    match node:
-        case ast.Expr(ast.Starred()):
-            return ""
-        case ast.Expr(value) | ast.Assign([ast.Name() | ast.Tuple() | ast.List()], value):
+        case (
+            ast.Expr(ast.Call(ast.Name("print"), [value], []))
+            | ast.Expr(value)
+            | ast.Assign([ast.Name() | ast.Tuple() | ast.List()], value)
+        ) if not isinstance(value, ast.Starred):
             return ast.get_source_segment(source, value) or ast.unparse(value)
     return ""

@@ -20,6 +20,7 @@ from pytest_brt.types import (
     CandidateTest,
     Given,
     JudgedTest,
+    Oracle,
     OracleKind,
     Review,
     Variation,
@@ -49,18 +50,15 @@ def _asked(last: ast.stmt) -> str:
     match last:
         case ast.With(body=[*_, inner]) | ast.Try(body=[*_, inner]):
             return _asked(inner)
-        case ast.Assert(ast.Compare(ast.Constant(), comparators=[asked])):
-            pass
-        case ast.Assert(ast.Compare(asked)) | ast.Assert(asked) | ast.Expr(asked):
-            pass
-        case _:
-            return ""
-    match asked:
-        case ast.Call(ast.Name("repr"), [shown]):
-            return ast.unparse(shown)
-        case ast.Constant():
-            return ""
-    return ast.unparse(asked)
+        case (
+            ast.Assert(ast.Compare(ast.Call(ast.Name("repr"), [asked])))
+            | ast.Assert(ast.Compare(ast.Constant(), comparators=[asked]))
+            | ast.Assert(ast.Compare(asked))
+            | ast.Assert(asked)
+            | ast.Expr(asked)
+        ):
+            return "" if isinstance(asked, ast.Constant) else ast.unparse(asked)
+    return ""
 
 
 def stating(judged: JudgedTest, statements: Sequence[str], given: Given) -> JudgedTest:
@@ -80,12 +78,11 @@ def stating(judged: JudgedTest, statements: Sequence[str], given: Given) -> Judg
     name = f"{judged.test.name}_as_you_said"
     body = "\n".join(map(indented, lines))
     source = f"def {name}():\n{body}\n"
-    right = "You said that this is right."
     test = replace(
         judged.test,
         id=content_id(judged.test.path, source),
         name=name,
-        oracle=replace(judged.test.oracle, kind=OracleKind.EQUALS, sentence=right),
+        oracle=Oracle(kind=OracleKind.EQUALS, sentence="You said that this is right."),
         source=source,
         expects=None,
     )

@@ -82,4 +82,7 @@ def literal(text: str) -> str:
     '"a"'
     """
     shown = pformat(text, width=_WIDTH)
+    if "\n" in shown:  # where it is indented, all its lines but the first stay as they are
+        parts = shown[1:-1].replace("\n ", "\n        ")
+        shown = f"(\n    {parts}\n)"
     return shown if '"' in shown else shown.replace("'", '"')

@@ -181,10 +181,10 @@ def examine(test: CandidateTest, runs: Runs, reading: Reading | None) -> tuple[F
         if missing := missing_here(first.raised, reading.issue.text):
             lacks = f"not set up on this machine: {missing}"
         is_fit = fails and not is_flaky and not lacks
-        as_reported = _as_reported(test, first, reading) if is_fit else (None, "")
+        matching = failure_matches_report(reading, test.source or "", first.raised)
+        as_reported = _as_reported(test, first, reading, matching) if is_fit else (None, "")
         # Whatever else it asserts: what fails may be what the report complains about.
-        is_reported = failure_matches_report(reading, test.source or "", first.raised)
-        bug = "" if is_reported else asserts_reported_bug(test, reading)
+        bug = "" if matching else asserts_reported_bug(test, reading)
         found += [
             (Check.EQUIPPED, not lacks, lacks),
             (Check.AS_REPORTED, *as_reported),
@@ -208,15 +208,20 @@ def missing_here(raised: Raised | None, report: str | None = None) -> str:
     return next((text for text in _MISSING if text in raised.message), "")
 
 
-def _as_reported(test: CandidateTest, run: TestRun, reading: Reading) -> tuple[bool | None, str]:
-    """Return whether a test fails for the reason that the report gives, and why."""
+def _as_reported(
+    test: CandidateTest, run: TestRun, reading: Reading, matching: str
+) -> tuple[bool | None, str]:
+    """Return whether a test fails for the reason that the report gives, and why.
+
+    `matching` says how its failure matches the report, "" where it does not.
+    """
     raised = run.raised
     if raised is None:
         return False, "failed, but the exception could not be read"
     if said := _something_else(test, run, raised, reading):
         return False, said
-    if said := failure_matches_report(reading, test.source or "", raised):
-        return True, said
+    if matching:
+        return True, matching
     if test.oracle.kind is not OracleKind.WRITTEN:
         return True, "fails as the report's code does here"
     if raised.name in ASSERTIONS:

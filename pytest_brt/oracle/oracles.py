@@ -6,8 +6,10 @@ import ast
 import builtins
 import keyword
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from pytest_brt.edit.source_text import indented
 from pytest_brt.observe.run_snippets import (
@@ -17,14 +19,15 @@ from pytest_brt.observe.run_snippets import (
     evaluated_expression,
     result_of,
 )
-from pytest_brt.oracle.command_line import no_traceback
-from pytest_brt.oracle.draft import Draft, comparison, shorten
+from pytest_brt.oracle.draft import Draft, comparison, literal, shorten
 from pytest_brt.oracle.evidence import measured
-from pytest_brt.oracle.judge import missing_here
+from pytest_brt.oracle.judge import first_line, missing_here
+from pytest_brt.project.pytest_config import scripts_of
 from pytest_brt.pysource.parse import is_literal, parse_or_empty
 from pytest_brt.report.match import messages_agree
-from pytest_brt.types import Evidence, OracleKind, Raised
-from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole, Reading
+from pytest_brt.report.snippets import shell_commands
+from pytest_brt.types import BlockKind, Evidence, OracleKind, Raised
+from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole, Reading
 
 #: Raised by the snippet's own mistakes, or by what lacks here, unless the report shows it.
 _MISTAKES = frozenset(
@@ -37,6 +40,11 @@ _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 _PLAIN = 2
 _EXPECTED = ClaimRole.EXPECTED
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
+#: How a test runs a command line.
+_RUN = """\
+done = subprocess.run(
+    command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
+)"""
 
 
 # -- an exception --
@@ -50,7 +58,7 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     evidence = _evidence_of(observed.reading, raised)
     if evidence is None:
         return
-    shown = f"{raised.name}: {raised.message}".split("\n")[0].rstrip(".: ")[:160]
+    shown = f"{raised.name}: {first_line(raised)}".rstrip(".: ")
     # In the test the expression stands alone, unless showing it is what raises.
     in_text = any(frame.function in _TEXT_METHODS for frame in raised.frames)
     expression = "" if in_text else evaluated_expression(one.source)
@@ -154,25 +162,25 @@ def _as_source(text: str, result: Result) -> str:
         # A report cannot show the newlines at the end of what is printed.
         end = result.text[len(result.text.rstrip("\n")) :]
         return repr(f"{ast.literal_eval(text) if is_literal(text) else text}{end}")
-    if is_literal(text) or ("(" in text and parse_or_empty(text).body):
+    if is_literal(text) or ("(" in text and parse_or_empty(f"({text})").body):
         return text
     return repr(text) if result.type == "str" and " " in text else ""
 
 
 def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draft]:
     """A result that the report shows, and that still comes out, must be gone."""
-    result, complaints = result_of(one), one.statement.claims_of(ClaimKind.VALUE, *WRONG)
+    result, claims = result_of(one), one.statement.claims_of
     if result is None or not result.can_compare:
         return
+    complaints = claims(ClaimKind.VALUE, *WRONG)
     quoting = [claim for claim in complaints if not claim.text or result.quoted_by(claim.text)]
-    fine = [c for c in one.statement.claims_of(ClaimKind.VALUE, *RIGHT) if not c.text]
+    is_fine = any(not claim.text for claim in claims(ClaimKind.VALUE, *RIGHT))
     right = observed.reading.claims_of(ClaimKind.VALUE, *RIGHT)
-    if not quoting or fine or any(result.quoted_by(claim.text) for claim in right):
+    if not quoting or is_fine or any(result.quoted_by(claim.text) for claim in right):
         return
-    first = quoting[0]
-    is_told = first.role is ClaimRole.ACTUAL
+    is_told = quoting[0].role is ClaimRole.ACTUAL
     signs = _is_last(observed, one) + is_told + bool(_in_title(observed, one))
-    if not first.text:
+    if not quoting[0].text:
         signs += _PLAIN
     yield Draft(
         kind=OracleKind.GONE,
@@ -192,6 +200,39 @@ def _is_last(observed: ObservedReport, one: Observation) -> bool:
         if other.statement.claims_of(ClaimKind.VALUE, *WRONG)
     ]
     return shown[-1:] == [one]
+
+
+# -- a command line --
+
+
+def no_traceback(observed: ObservedReport) -> Iterator[Draft]:
+    """A command line of the project must not end in the exception that the report shows."""
+    shown = dict.fromkeys(raised.name for raised in observed.reading.exceptions)
+    for line, command in _command_lines(observed):
+        for name in shown:
+            yield Draft(
+                kind=OracleKind.NO_TRACEBACK,
+                body=(f"command = {command}", _RUN, f'assert "{name}" not in done.stderr'),
+                sentence=f"`{line[:100]}` must not end in {name}.",
+            )
+
+
+def _command_lines(observed: ObservedReport) -> Iterator[tuple[str, str]]:
+    """Yield the command lines of the project, each as the list that a test runs."""
+    subject = observed.imports.engine.subject
+    scripts = scripts_of(Path(subject.root))
+    shells = [block for block in observed.reading.issue.blocks if block.kind is BlockKind.SHELL]
+    for line in (command for block in shells for command in shell_commands(block.text)):
+        try:
+            program, *arguments = shlex.split(line)
+        except ValueError:
+            continue  # it is no whole command
+        if program in scripts:
+            module, _, function = scripts[program].partition(":")
+            arguments = ["-c", f"import sys, {module}; sys.exit({module}.{function}())", *arguments]
+        elif arguments[:1] != ["-m"] or not {*arguments[1:2]} & {*subject.packages}:
+            continue
+        yield line, f"[sys.executable, {', '.join(map(literal, arguments))}]"
 
 
 # -- all of them --
@@ -229,42 +270,43 @@ def _in_title(observed: ObservedReport, one: Observation) -> int:
 
 # -- what is right already --
 
+_HOLDS = {
+    OracleKind.EQUALS: "gives",
+    OracleKind.GONE: "does not give",
+    OracleKind.NO_RAISE: "does not raise",
+}
+
 
 def already_right(observed: ObservedReport) -> Iterator[Draft]:
     """Yield tests that pass here, and would fail where the report is right."""
     for index, one in enumerate(observed.observations):
         if one.result is not None and one.raised is None and not one.missing:
-            yield from (replace(draft, index=index) for draft in _holding(one))
+            for kind, claim, body in _holding(one):
+                said = claim.exception or shorten(claim.text)
+                yield Draft(
+                    kind=kind,
+                    index=index,
+                    body=body,
+                    sentence=f"`{shorten(one.source)}` {_HOLDS[kind]} {said}.",
+                    expects=claim.raised,
+                )
 
 
-def _holding(one: Observation) -> Iterator[Draft]:
-    """Yield what holds of a statement.
+def _holding(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, ...]]]:
+    """Yield what holds of a statement, the claim that is about it, and the lines that check it.
 
     A value that is wanted comes out, one that is complained about does not, or an exception that
     is shown does not come.
     """
-    code, result = shorten(one.source), result_of(one)
+    claims, result = one.statement.claims_of, result_of(one)
     if result is not None and result.can_compare:
-        for claim in one.statement.claims_of(ClaimKind.VALUE, _EXPECTED):
+        for claim in claims(ClaimKind.VALUE, _EXPECTED):
             if result.quoted_by(claim.text):
-                yield Draft(
-                    kind=OracleKind.EQUALS,
-                    body=comparison(result, "", differs=False),
-                    sentence=f"`{code}` gives {shorten(claim.text)}.",
-                )
-        for claim in one.statement.claims_of(ClaimKind.VALUE, *WRONG):
+                yield OracleKind.EQUALS, claim, comparison(result, "", differs=False)
+        for claim in claims(ClaimKind.VALUE, *WRONG):
             other = _as_source(claim.text, result)
             if other and is_literal(claim.text):
-                yield Draft(
-                    kind=OracleKind.GONE,
-                    body=comparison(result, other, differs=True),
-                    sentence=f"`{code}` does not give {shorten(claim.text)}.",
-                )
-    for claim in one.statement.claims_of(ClaimKind.RAISES, *WRONG):
+                yield OracleKind.GONE, claim, comparison(result, other, differs=True)
+    for claim in claims(ClaimKind.RAISES, *WRONG):
         if "(" in one.source:
-            yield Draft(
-                kind=OracleKind.NO_RAISE,
-                body=(evaluated_expression(one.source) or one.source,),
-                sentence=f"`{code}` does not raise {claim.exception}.",
-                expects=claim.raised,
-            )
+            yield OracleKind.NO_RAISE, claim, (evaluated_expression(one.source) or one.source,)

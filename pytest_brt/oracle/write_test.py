@@ -9,12 +9,11 @@ import textwrap
 from collections.abc import Collection, Iterable
 
 from pytest_brt.edit.source_text import WIDTH, indented, sorted_imports
-from pytest_brt.observe.missing_imports import ImportResolver
-from pytest_brt.observe.run_snippets import Observation, ObservedReport
+from pytest_brt.observe.run_snippets import ImportResolver, Observation, ObservedReport
 from pytest_brt.oracle.draft import Draft, one_line
 from pytest_brt.project.definitions import read_facts
 from pytest_brt.pysource.names import needed, undefined_names
-from pytest_brt.pysource.parse import IMPORTS, compiled, parse, parses
+from pytest_brt.pysource.parse import IMPORTS, compiled, parse
 from pytest_brt.types.report import ReportersTest
 
 #: What the bodies of drafts take for known.
@@ -28,13 +27,13 @@ def write_test(draft: Draft, observed: ObservedReport, name: str) -> str | None:
     """Return the source of the test module, or None when a name in it cannot be bound."""
     before = _setup(draft, observed)
     imports, setup = _split(one.source.strip() for one in before)
-    own = undefined_names("\n".join(draft.body))
-    fixtures = [fixture for fixture in _FIXTURES if fixture in own]
+    check = "\n".join(draft.body)
+    fixtures = [fixture for fixture in _FIXTURES if fixture in check]
     if "capsys" in fixtures and any(one.result and one.result.stdout for one in before):
         setup.append("capsys.readouterr()")  # what the set-up prints
-    code = "\n".join([*setup, *draft.body])
+    code = "\n".join([*setup, check])
     found = _find_imports([*imports, code], observed.imports, {*_FIXTURES, *_MODULES})
-    if not parses(code) or found is None:
+    if found is None:
         return None
     known = [*imports, *found, *(f"import {module}" for module in _MODULES)]
     # At the top they are what they were in the report: they can be pickled, and found by name.

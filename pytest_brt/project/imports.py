@@ -1,7 +1,7 @@
 """How names are imported: the likeliest statement for one, and which imports cannot work.
 
 A project's own name comes before one of the standard library. Some try each way in the project
-(`observe.missing_imports`), others take the first.
+(`observe.run_snippets`), others take the first.
 """
 
 from __future__ import annotations

@@ -153,8 +153,8 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """As it was written, with code between backticks."""
-        return _MARK.sub(lambda mark: f"`{self.code[mark[0]]}`", self.masked)
+        """As it was written, without backticks."""
+        return _MARK.sub(lambda mark: self.code[mark[0]], self.masked)
 
 
 def sentences(block: Block) -> Iterator[Sentence]:
@@ -226,10 +226,10 @@ def approved(text: str) -> list[str]:
 
 def claims_in(sentence: Sentence, section: ClaimRole) -> Iterator[tuple[str, Claim]]:
     """Yield what a sentence claims, each with the code in it that this is about, or ""."""
-    named = _NAMED.fullmatch(sentence.text.replace("`", ""))
+    named = _NAMED.fullmatch(sentence.text)
     if named and parses(named["name"]) and is_literal(named["said"]):
         role = role_of(named["label"], ClaimRole.ACTUAL)
-        yield named["name"], _claim(_VALUE, role, named["said"], sentence.text)
+        yield named["name"], _claim(_VALUE, role, named["said"])
         return
     text, known = sentence.masked, set[int]()
     for pattern, kind, role in _PATTERNS:
@@ -243,7 +243,7 @@ def claims_in(sentence: Sentence, section: ClaimRole) -> Iterator[tuple[str, Cla
                 given = ClaimRole.FINE
             codes = [sentence.code[mark] for mark in _MARK.findall(text[:start])]
             subject = next(filter(is_runnable, reversed(codes)), "")
-            yield subject, _claim(kind, given, said, sentence.text)
+            yield subject, _claim(kind, given, said)
 
 
 def comment_claims(comment: str, *, is_beside: bool = False) -> list[Claim]:
@@ -278,8 +278,8 @@ def _can_be(kind: ClaimKind, said: str) -> bool:
     return is_literal(said) or is_runnable(said) or " " in said
 
 
-def _claim(kind: ClaimKind, role: ClaimRole, said: str, sentence: str = "") -> Claim:
+def _claim(kind: ClaimKind, role: ClaimRole, said: str) -> Claim:
     """Return the claim of a value, or of an exception by its name."""
     type_ = re.split(r"[^\w.]", said)[0]
     raised = Raised(type=type_, message="") if kind is _RAISES else None
-    return Claim(kind=kind, role=role, text=said, raised=raised, sentence=sentence)
+    return Claim(kind=kind, role=role, text=said, raised=raised)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from difflib import SequenceMatcher
 from pprint import pformat
 
 from pytest_brt.pysource.parse import is_literal, parse_or_empty
@@ -14,6 +15,8 @@ ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _BOLD = re.compile(r"(?<![\w)\]])\*\*(?=\S)([^*\n]+)(?<=\S)\*\*(?![\w(\[])")
 #: Characters of what may stand among others in a quotation.
 _LONG = 8
+#: Share of the words that two messages have in common which say the same.
+_ALIKE = 0.75
 
 
 def match_values(quoted: str, result: str) -> bool:
@@ -72,11 +75,8 @@ def messages_agree(reported: str, raised: str) -> bool:
     True
     """
     short, long = sorted(map(_without_values, (reported, raised)), key=len)
-    if not short:
-        return not long
-    words, others = set(short.split()), set(long.split())
     is_part = len(short) > _LONG and short in long
-    return is_part or len(words & others) / len(words | others) >= 0.6
+    return is_part or SequenceMatcher(None, short.split(), long.split()).ratio() >= _ALIKE
 
 
 def _without_values(message: str) -> str:

@@ -7,10 +7,9 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from pytest_brt.pysource.parse import compiled, first_line, parse, parses
-from pytest_brt.types import Block
 from pytest_brt.types.note import value
 from pytest_brt.types.report import LeftOut
 
@@ -62,7 +61,7 @@ def read_session(text: str) -> list[Snippet]:
     snippets: list[Snippet] = []
     for exchange in _EXCHANGE.finditer(text):
         line = text.count("\n", 0, exchange.start())
-        typed = read_snippets(_MORE.sub("\n", exchange["typed"]))
+        typed, _ = read_snippets(_MORE.sub("\n", exchange["typed"]))
         snippets += [replace(one, line=line + one.line) for one in typed]
         if typed:
             output = _OUT.sub("", exchange["output"]).strip("\n").rstrip()
@@ -81,41 +80,20 @@ def shell_commands(text: str) -> Iterator[str]:
     yield from commands or filter(None, map(str.strip, lines))
 
 
-def read_snippets(text: str) -> list[Snippet]:
-    """Return the statements in `text`; any text is accepted.
-
-    Where it does not parse as a whole, those before and after what is no Python are kept.
-    """
-    lines = _lines(text)
-    snippets = (
-        _snippet(node, lines[start:end], start)
-        for start, end in _parts(lines)
-        for node in _without_main(parse("\n".join(lines[start:end])).body)
-    )
-    return [*islice(snippets, MOST_STATEMENTS)]
-
-
-def lines_left_out(block: Block) -> Iterator[LeftOut]:
-    """Yield the lines of a block that are no Python."""
-    lines, behind = _lines(block.text), 0
-    for start, end in [*_parts(lines), (len(lines), 0)]:
-        if start > behind:
-            yield LeftOut(line=block.line + behind, code=lines[behind].strip())
-        behind = end
-
-
-def _lines(text: str) -> list[str]:
-    return _ARROW.sub(r"\1  # ", textwrap.dedent(text)).split("\n")[:_LINES]
-
-
-def _parts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the lines that parse together, as the first and the one behind the last."""
+def read_snippets(text: str) -> tuple[list[Snippet], list[LeftOut]]:
+    """Return the statements in `text`, and the lines that are no Python; any text is accepted."""
+    lines = _ARROW.sub(r"\1  # ", textwrap.dedent(text)).split("\n")[:_LINES]
+    snippets: list[Snippet] = []
+    left_out: list[LeftOut] = []
     start = 0
     while start < len(lines):
         end = _end_of_part(lines, start)
-        if end > start:
-            yield start, end
+        body = parse("\n".join(lines[start:end])).body
+        snippets += [_snippet(node, lines[start:end], start) for node in _without_main(body)]
+        if end < len(lines) and (end > start or not start):  # else the line before is one, too
+            left_out.append(LeftOut(line=end, code=lines[end].strip()))
         start = end + 1
+    return snippets[:MOST_STATEMENTS], left_out
 
 
 def _end_of_part(lines: Sequence[str], start: int) -> int:

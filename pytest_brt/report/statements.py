@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from pytest_brt.pysource.names import names_of, needed
@@ -25,7 +25,6 @@ from pytest_brt.report.claims import (
 from pytest_brt.report.snippets import (
     MOST_STATEMENTS,
     Snippet,
-    lines_left_out,
     read_session,
     read_snippets,
 )
@@ -107,9 +106,9 @@ class _Walk:
         elif block.kind is BlockKind.REPL:
             self._add_code(number, block, read_session(block.text), role)
         elif block.kind is BlockKind.PYTHON:
-            snippets = read_snippets(block.text)
+            snippets, left_out = read_snippets(block.text)
             if snippets or block.language:  # else it may be something else, as a grammar
-                self.left_out += lines_left_out(block)
+                self.left_out += [replace(one, line=block.line + one.line) for one in left_out]
             self._add_code(number, block, snippets, role)
         elif self.last and (block.kind in _OUTPUT or block.language in _RESULTS):
             self._add_output(block.text, role)

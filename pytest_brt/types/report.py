@@ -84,8 +84,6 @@ class Claim:
     text: str = ""
     #: The exception of RAISES.
     raised: Raised | None = None
-    #: The sentence that it stands in; "" where it is output, or a comment.
-    sentence: str = ""
 
     @property
     def exception(self) -> str:
@@ -129,7 +127,7 @@ class ReportersTest:
 class LeftOut:
     """Lines of a report's code that are not read, since they are not Python."""
 
-    #: 1-based line in the report of the first of them, and this.
+    #: Line of the first of them, 1-based in the report, and this.
     line: int
     code: str
 

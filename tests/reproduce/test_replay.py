@@ -33,11 +33,6 @@ IndexError: list index out of range
 ```"""
 
 
-def test_exceptions_that_the_function_is_said_to_raise_may_come(engine: Runner) -> None:
-    (made,) = candidates(engine, CRASH)
-    assert "    except TooLarge:\n        pass\n" in (made.test.source or "")
-
-
 def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Runner) -> None:
     (made,) = candidates(engine, f"{CRASH}\n\nIt should raise an error that says why.")
     assert made.judgement.evidence is Evidence.EXCEPTION
@@ -48,11 +43,9 @@ def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Runne
     ("text", "kind", "asserted"),
     [
         ("`double(2)` gives `5`.", OracleKind.GONE, "assert double(2) != 5"),
-        ("`double(2)` should return `4`.", OracleKind.EQUALS, "assert double(2) == 4"),
         ("```python\nshout('a')\n```\nprints:\n```\nA?\n```", OracleKind.GONE, "!= "),
         ("```\n>>> Box(1)\nBox<1>\n```", OracleKind.GONE, 'repr(Box(1)) != "Box<1>"'),
         ("```\n>>> Box(1)\n**Box**<1>\n```", OracleKind.GONE, 'repr(Box(1)) != "Box<1>"'),
-        ("`check(-1)` should raise `ValueError`.", OracleKind.MUST_RAISE, "raises(ValueError)"),
         ("```python\ndouble(2) <-- wrong\n```", OracleKind.GONE, "assert double(2) != 5"),
     ],
 )
@@ -88,7 +81,6 @@ def test_the_set_up_is_all_of_it_where_no_name_leads_to_it(engine: Runner) -> No
 @pytest.mark.parametrize(
     ("text", "code", "words"),
     [
-        ("It is odd.", "no-code", "no Python code"),
         ("```python\nclamp(lamp)\n```", "undefined-names", "clamp, lamp"),
         ("```python\nunicode(1)\n```", "undefined-names", "unicode"),
         ("```python\nimport pkg\npkg.stop()\n```", "ended", "exit status 3"),
@@ -101,14 +93,6 @@ def test_why_there_is_no_test(engine: Runner, text: str, code: str, words: str) 
     assert not any(item.judgement.candidate for item in made.tests)
     assert made.misses[0].code == code
     assert words in made.misses[0].text
-
-
-def test_code_that_finds_its_own_source_runs_as_in_a_file(engine: Runner) -> None:
-    text = (
-        "```python\nimport inspect\nfrom pkg import double\n\ndef f():\n    return 1\n\n"
-        "assert 'return 1' in inspect.getsource(f)\ndouble(2)\n```\nThis returns `5`."
-    )
-    assert candidates(engine, text)[0].test.oracle.kind is OracleKind.GONE
 
 
 def test_a_bug_that_does_not_show_has_a_test_that_passes(engine: Runner) -> None:
