@@ -85,6 +85,8 @@ def test_what_cannot_be_run_alone_has_no_call(body: str, takes: str) -> None:
         (Given(patches=("a",), text="1536.0"), "return float(text[:3]) * 1024"),
         (Given(patches=("a",), raised="ZeroDivisionError"), "return 1 / 0"),
         (Given(patches=("a",), text="<class 'object'>"), "return object"),
+        (Given(patches=("a",), text=repr("x" * 62)), "return 'x' * 62"),
+        (Given(patches=("a",), text=repr("two words, " * 9)), "return 'two words, ' * 9"),
     ],
 )
 def test_what_a_person_calls_right_becomes_a_test(
