@@ -108,9 +108,11 @@ class Plugin:
             code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
             self.send("joined", node=item.nodeid, code=code)
         else:
-            runner.pytest_runtest_protocol(item, None)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what pytest sums up is not the test's
-            item.session.shouldstop = "one test is run here"
+            runner.pytest_runtest_protocol(item, None)  # which also takes all fixtures down
+            for thread in threading.enumerate():  # as Python does when it ends
+                if not (thread.daemon or thread is threading.main_thread()):
+                    thread.join()
+            os._exit(pytest.ExitCode.INTERRUPTED)
         return True
 
     def pytest_runtest_logstart(self, nodeid, location):
@@ -161,10 +163,17 @@ class Plugin:
 
     pytest_internalerror = pytest_keyboard_interrupt
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session):
+        """End the process: nobody reads what is summed up, for which plugins import much."""
+        os._exit(session.exitstatus)
+
 
 def main(order, send):
-    """Run pytest with the project's own options, but for its selection; forks end here, too."""
-    pid = os.getpid()
+    """Run pytest with the project's own options, but for its selection.
+
+    It comes back only where pytest cannot begin.
+    """
     plugin = Plugin(order, send)
     arguments = [*dict.fromkeys(node.partition("::")[0] for node in order["tests"])]
     arguments += ["--rootdir", order["folder"], "--confcutdir", order["folder"]]
@@ -173,7 +182,4 @@ def main(order, send):
     if not order["has_settings"]:
         arguments += ["-c", os.devnull]
     sys.argv[:] = ["pytest", *arguments]
-    code = int(pytest.main(arguments, plugins=[plugin]))
-    if os.getpid() == pid:
-        send("finish", code=code)
-    sys.exit(code)
+    sys.exit(pytest.main(arguments, plugins=[plugin]))
