@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.guard.changes import altered_tests
 from pytest_brt.oracle.report_facts import ASSERTIONS
+from pytest_brt.patches.changes import altered_tests
 from pytest_brt.patches.git import History
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import read_config

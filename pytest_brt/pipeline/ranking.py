@@ -10,7 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.guard import EACH, LOOKING, Guard, Selection, touched_of
+from pytest_brt.guard import EACH, LOOKING, Guard, Selection
+from pytest_brt.patches.changes import touched_of
 from pytest_brt.pipeline import Plan
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests

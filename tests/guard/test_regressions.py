@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.guard import Guard, touched_by
+from pytest_brt.guard import Guard
+from pytest_brt.patches.changes import touched_by
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal
