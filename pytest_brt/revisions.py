@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.report_facts import ASSERTIONS
 from pytest_brt.patches.changes import altered_tests
 from pytest_brt.patches.git import History
@@ -81,23 +80,6 @@ class GateProof(StrEnum):
     #: Cannot be run on the base: it uses what the change brings.
     UNTESTABLE = "untestable"
     FAILS_AFTER = "fails-after"
-
-
-def split_range(text: str) -> tuple[str, str]:
-    """Return both ends of BASE..HEAD; HEAD is the commit that is checked out when left out.
-
-    Three dots mean the same: what is looked at is always HEAD against where it left BASE.
-
-    Raises:
-        UsageProblem: there is no base.
-
-    >>> split_range("main..fix"), split_range("main..")
-    (('main', 'fix'), ('main', 'HEAD'))
-    """
-    base, dots, head = text.replace("...", "..", 1).partition("..")
-    if not dots or not base or head.startswith("."):
-        raise UsageProblem(f"gate: expected BASE..HEAD, got {text!r}")
-    return base, head or "HEAD"
 
 
 def changed_tests(history: History, base: str, head: str) -> Iterator[Test]:
