@@ -131,7 +131,7 @@ class Guard:
     #: Is told what is done.
     say: Callable[[str], None] = lambda _: None
     #: Keeps the choice between runs.
-    kept: Journal | None = None
+    kept: Journal = field(default_factory=lambda: Journal(None))
     #: The choice, where it was made elsewhere.
     chosen: Selection | None = None
     #: What files do on the unpatched tree, by what is watched.
@@ -169,17 +169,16 @@ class Guard:
 
     def _choice(self, pool: tuple[Touched, ...]) -> Selection:
         names = (repr(pool), f"{self.seconds}")
-        if self.kept and (known := self.kept.get(Selection, *names)):
+        if known := self.kept.get(Selection, *names):
             return known
         self.say("running existing tests without a patch")
         chosen = self._choose(pool, ())
         if chosen.tests and not chosen.is_whole:
             self.say("the existing tests take too long: watching which lines they run")
             chosen = self._choose(pool, tuple(sorted({p for one in pool for p in one.files})))
-        if self.kept:
-            self.kept.forget()
-            with suppress(StoreProblem):  # it is chosen anew the next time
-                self.kept.put(chosen, *names)
+        self.kept.forget()
+        with suppress(StoreProblem):  # it is chosen anew the next time
+            self.kept.put(chosen, *names)
         return chosen
 
     def _choose(self, pool: Sequence[Touched], watch: tuple[str, ...]) -> Selection:
@@ -235,11 +234,10 @@ class Guard:
         chosen = self.choose(touched)
         results = _results_of(chosen.tests, runs)
         failed = [name for name, run in results.items() if _fails(run)]
-        is_seen = not chosen.is_whole
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
             total=chosen.total,
-            reached=sum(map(touched.is_run, chosen.tests.values())) if is_seen else None,
+            reached=None if chosen.is_whole else sum(map(touched.is_run, chosen.tests.values())),
             regressions=tuple(
                 _regression(name, results[name]) for name in self._confirm(changes, failed)
             ),
@@ -274,9 +272,12 @@ def targets_of(names: Iterable[str]) -> tuple[Test, ...]:
 
 def _affordable(tests: _Results, pool: Sequence[Touched], seconds: float) -> dict[str, TestRun]:
     """Return the tests that can be afforded, of those first that run what a patch changes."""
-    near = [name for name, run in tests.items() if any(one.is_run(run) for one in pool)]
+
+    def is_far(name: str) -> bool:
+        return not any(touched.is_run(tests[name]) for touched in pool)
+
     chosen = {}
-    for name in dict.fromkeys((*near, *tests)):
+    for name in sorted(tests, key=is_far):
         run = tests[name]
         # Seconds of the processor, or of the clock where the process did not end by itself.
         needed = _LEAST + (run.cpu or run.seconds)
@@ -319,5 +320,5 @@ def _by_name(runs: Iterable[TestRun]) -> dict[str, TestRun]:
 def _results_of(names: Iterable[str], runs: Iterable[TestRun]) -> dict[str, TestRun]:
     """Return what some tests did, as their files where those could not be run as a whole."""
     results = _by_name(runs)
-    known = ((name, results.get(name) or results.get(name.partition("::")[0])) for name in names)
-    return {name: run for name, run in known if run is not None}
+    known = {name: results.get(name) or results.get(name.partition("::")[0]) for name in names}
+    return {name: run for name, run in known.items() if run}

@@ -43,9 +43,9 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
     for change in changes:
         file = root / change.path
         if change.path.endswith(".py") and file.is_file():
-            inside, numbers = changed_places(file.read_bytes(), change.content or b"")
+            inside, bits = changed_places(file.read_bytes(), change.content or b"")
             names |= inside
-            lines[change.path] = sum(1 << number for number in numbers)
+            lines[change.path] = bits
     return Touched(
         files=tuple(sorted(change.path for change in changes)),
         names=frozenset(names),
@@ -60,23 +60,26 @@ def touched_of(patches: Iterable[Patch], root: Path) -> Iterator[Touched]:
             yield touched_by(apply_patch(patch, root).changes, root)
 
 
-def changed_places(before: bytes, after: bytes) -> tuple[set[str], set[int]]:
-    r"""Return which functions and classes of a file change, and which lines of it matter.
+def changed_places(before: bytes, after: bytes) -> tuple[set[str], int]:
+    r"""Return which functions and classes of a file change, and the bits of lines that matter.
 
     These are the bodies of the functions in which something changes, and all of the file where
     something changes outside of them.
 
     >>> changed_places(b"def f():\n    a()\n    b()\n", b"def f():\n    a()\n    c()\n")
-    ({'f'}, {2, 3})
+    ({'f'}, 12)
     """
     old, new = (dict(_parts(parse_or_empty(text))) for text in (before, after))
     changed = old.keys() ^ new.keys()
     names = {part for name, _ in changed for part in name.split("::") if part}
     known = {name for name, _ in old}
     bodies = old | new
-    if all(name in known and bodies[name, code] for name, code in changed):
-        return names, {line for part in changed & old.keys() for line in old[part]}
-    return names, set(range(1, len(before.splitlines()) + 1))
+    bits = 0
+    for name, code in changed:
+        if name not in known or not bodies[name, code]:
+            return names, (2 << len(before.splitlines())) - 2
+        bits |= old.get((name, code), 0)
+    return names, bits
 
 
 def altered_tests(
@@ -100,15 +103,18 @@ def altered_tests(
 
 def _parts(
     tree: ast.AST, is_entered: Callable[[ast.ClassDef], bool] = lambda _: True, above: str = ""
-) -> Iterator[tuple[tuple[str, str], range]]:
-    """Yield the name and code of each function, "" or "Class::" for others, with its lines."""
+) -> Iterator[tuple[tuple[str, str], int]]:
+    """Yield the name and code of each function, with the bits of its lines.
+
+    What stands beside them is called "" or "Class::", and has no lines.
+    """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef) and is_entered(node):
             yield from _parts(node, is_entered, f"{above}{node.name}::")
         elif isinstance(node, ast.If | ast.Try | ast.ExceptHandler):
             yield from _parts(node, is_entered, above)
         elif isinstance(node, Function):
-            body = range(node.body[0].lineno, (node.end_lineno or 0) + 1)
-            yield (above + node.name, ast.unparse(node)), body
+            bits = (2 << (node.end_lineno or 0)) - (1 << node.body[0].lineno)
+            yield (above + node.name, ast.unparse(node)), bits
         else:
-            yield (above, ast.unparse(node)), range(0)
+            yield (above, ast.unparse(node)), 0

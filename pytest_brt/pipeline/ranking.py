@@ -46,7 +46,7 @@ class Ranking:
         self._plan, self._bench = plan, bench
         #: What the patches change.
         self._pool = tuple(touched_of(plan.patches, Path(bench.engine.subject.root)))
-        kept, seconds = None, EACH
+        kept, seconds = Journal(None), EACH
         if bench.cache and bench.journal:
             kept = Journal(bench.cache / "existing.jsonl", bench.journal.setting)
         if plan.guard is not None:
