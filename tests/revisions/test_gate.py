@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.patches.git import History
-from pytest_brt.render.words import run_words
 from pytest_brt.revisions import (
     GateProof,
     both_trees,
@@ -85,16 +84,6 @@ def test_a_file_that_is_no_utf_8_was_there_before_all_the_same(repository: Repos
     old.write_text(ZERO + "\n\n" + TWO, encoding="utf-8")
     repository.commit("head")
     assert changed(repository) == [("tests/test_latin.py", "test_two")]
-
-
-def test_a_fix_with_its_test_is_proven_and_other_tests_are_not(
-    repository: Repository, engine: Runner
-) -> None:
-    repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
-    repository.commit("fix", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO + TWO)
-    found = gated(repository, engine)
-    assert {node: proof for node, (proof, _) in found.items()} == {"test_two": GateProof.PROVEN}
-    assert run_words(found["test_two"][1]).startswith("AssertionError: assert 5 == 4")
 
 
 def test_what_is_not_committed_does_not_count(repository: Repository, engine: Runner) -> None:
