@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -43,21 +42,14 @@ def from_json(text: str | bytes, kind: type[T]) -> T:
     Raises:
         StoreProblem: the text is not JSON, or a field has another shape than `kind`'s.
     """
-    with _LEARNING:
-        # mypy does not know that a type can be hashed.
-        decoder: msgspec.json.Decoder[T] = _decoder(kind)  # type: ignore[arg-type]
     try:
-        try:
-            return decoder.decode(text)
-        except msgspec.DecodeError:  # it refuses escapes of lone surrogates, which are JSON
-            return msgspec.convert(json.loads(text), type=kind)
+        with _LEARNING:
+            try:
+                return msgspec.json.decode(text, type=kind)
+            except msgspec.DecodeError:  # it refuses escapes of lone surrogates, which are JSON
+                return msgspec.convert(json.loads(text), type=kind)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise StoreProblem(f"not a {kind.__name__}: {error}") from error
-
-
-@cache
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind)
 
 
 def content_id(*parts: str | bytes) -> str:
@@ -66,9 +58,4 @@ def content_id(*parts: str | bytes) -> str:
     >>> content_id("a", "b") == content_id("ab")
     False
     """
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        digest.update(len(data).to_bytes(8, "big"))
-        digest.update(data)
-    return digest.hexdigest()[:12]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]

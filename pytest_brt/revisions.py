@@ -9,9 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from pytest_brt.errors import UsageProblem
-from pytest_brt.guard.changes import altered_tests
 from pytest_brt.oracle.report_facts import ASSERTIONS
+from pytest_brt.patches.changes import altered_tests
 from pytest_brt.patches.git import History
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import read_config
@@ -41,10 +40,10 @@ def find_fix(history: History, engine: Runner, test: CandidateTest, deadline: fl
     while older - newer > 1 and time.monotonic() < deadline:
         place = min(2 * newer + 2, (newer + older) // 2)
         run = engine.run([Test.of(test)], history.changes_to(line[place]))[0]
-        if (state := shows_bug(run, test)) is False:
+        if run.verdict is Verdict.PASS:
             newer = place
         else:
-            older, shows = place, state is True
+            older, shows = place, shows_bug(run, test)
     if not shows or older - newer > 1:
         return None
     if newer < 0:
@@ -53,19 +52,16 @@ def find_fix(history: History, engine: Runner, test: CandidateTest, deadline: fl
     return Fix(code="fixed-by", text=text, commit=line[newer][:10])
 
 
-def shows_bug(run: TestRun, test: CandidateTest) -> bool | None:
-    """Return whether a run of the test shows the bug; None where it says nothing.
+def shows_bug(run: TestRun, test: CandidateTest) -> bool:
+    """Return whether a run of the test shows the bug.
 
     A failure is the bug when it raises what the report shows, or where the test is about a value
     when its assertion fails. A test that is broken there, because what it uses is not written yet,
     says nothing.
     """
-    if run.verdict is Verdict.PASS:
-        return False
-    if run.verdict is not Verdict.FAIL or run.raised is None:
-        return None
     wanted = {test.expects.name} if test.expects else ASSERTIONS
-    return True if run.raised.name in wanted else None
+    raised = run.raised if run.verdict is Verdict.FAIL else None
+    return raised is not None and raised.name in wanted
 
 
 # -- the gate of a change -------------------------------------------------------------------------
@@ -83,31 +79,16 @@ class GateProof(StrEnum):
     FAILS_AFTER = "fails-after"
 
 
-def split_range(text: str) -> tuple[str, str]:
-    """Return both ends of BASE..HEAD; HEAD is the commit that is checked out when left out.
-
-    Three dots mean the same: what is looked at is always HEAD against where it left BASE.
-
-    Raises:
-        UsageProblem: there is no base.
-
-    >>> split_range("main..fix"), split_range("main..")
-    (('main', 'fix'), ('main', 'HEAD'))
-    """
-    base, dots, head = text.replace("...", "..", 1).partition("..")
-    if not dots or not base or head.startswith("."):
-        raise UsageProblem(f"gate: expected BASE..HEAD, got {text!r}")
-    return base, head or "HEAD"
-
-
 def changed_tests(history: History, base: str, head: str) -> Iterator[Test]:
     """Yield the test functions that `head` adds or changes, by file and in their order."""
     collected = read_config(history.root).collected
     old = {change.path: change.content for change in history.changes_to(base, head)}
-    for path, content in ((c.path, c.content) for c in history.changes_to(head, base)):
-        if content is not None and collected.has_file(path):
-            for node in altered_tests(old.get(path), content, collected):
-                yield Test(id=f"{path}::{node}", path=path, source=decode(content), node=node)
+    for change in history.changes_to(head, base):
+        path = change.path
+        if change.content is not None and collected.has_file(path):
+            source = decode(change.content)
+            for node in altered_tests(old.get(path), change.content, collected):
+                yield Test(id=f"{path}::{node}", path=path, source=source, node=node)
 
 
 def both_trees(history: History, base: str, head: str) -> list[tuple[FileChange, ...]]:

@@ -10,14 +10,14 @@ import site
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.project.layout import Layout, find_layout, scan_tree
-from pytest_brt.project.pytest_config import CollectionPatterns, PytestConfig, read_config
+from pytest_brt.project.layout import find_layout, scan_tree
+from pytest_brt.project.pytest_config import PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import is_below
@@ -81,16 +81,21 @@ def find_subject(
     root = root.resolve()
     ini = read_config(root)
     chosen, found = _choose_python(root, python)
-    extra, inner = _environment(root, ini, env)
+    extra, entries = _environment(root, ini, env)
     if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
         extra.setdefault("PYTHONUSERBASE", site.getuserbase())
     asked = Subject(root=str(root), python=chosen, env=tuple(sorted(extra.items())))
     answer = ask_interpreter(asked, sandbox)
     if ini.is_broken:
         found += "; the project's pytest settings cannot be read and are left out"
-    files = scan_tree(root)
-    named = [*inner, *ini.pythonpath, *_installed_roots(root, answer.paths, files)]
+    files = sorted(scan_tree(root))
+    holding = {str(folder) for path in files for folder in (root / path).parents}
+    # Editable installs put folders on the path; of one in another the inner one is meant.
+    installed = [path for path in map(os.path.realpath, answer.paths) if path in holding]
+    installed.sort(key=len, reverse=True)
+    named = _folders(root, (*entries, *ini.pythonpath, *installed))
     layout = find_layout(files, named)
+    usual = (name for name in ("src", "lib") if name in layout.roots)
     kept = ini.kept_options()
     plugins = [name for name, _ in answer.plugins if name not in {*_UNWANTED, *kept}]
     # A folder of packages that has no __init__.py may be one itself, of a namespace.
@@ -99,9 +104,9 @@ def find_subject(
         asked,
         python_version=answer.version,
         found=found,
-        source_roots=_source_roots(root, named, layout),
+        source_roots=(*(name for name in dict.fromkeys([*named, *usual]) if name != "."), "."),
         packages=(*layout.packages(), *sorted(spaces)),
-        test_root=_suite_folder(root, ini.testpaths, ini.collected, layout.files),
+        test_root=_suite_folder(root, ini, files),
         pytest_args=(*kept, *(word for name in plugins for word in ("-p", name))),
         ini=ini.file,
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
@@ -133,98 +138,58 @@ def _choose_python(root: Path, python: str | None) -> tuple[str, str]:
 def _environment(
     root: Path, ini: PytestConfig, env: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the variables for tests, and the folders of the project to import from (relative)."""
+    """Return the variables for tests, and the folders to import from, which may be outside."""
     extra = {**env}
-    entries = [(root / p).resolve() for p in extra.pop("PYTHONPATH", "").split(os.pathsep) if p]
-    inner = [str(path.relative_to(root)) for path in entries if path.is_relative_to(root)]
-    if outer := [str(path) for path in entries if not path.is_relative_to(root)]:
+    entries = [
+        str((root / p).resolve()) for p in extra.pop("PYTHONPATH", "").split(os.pathsep) if p
+    ]
+    if outer := [path for path in entries if not is_below(path, str(root))]:
         extra["PYTHONPATH"] = os.pathsep.join(outer)
     settings = ini.django_variable(extra.get(_DJANGO, ""))
     if settings:
         extra[_DJANGO] = settings
         # pytest-django puts the folder of manage.py on the import path.
         scripts = [*root.glob("manage.py"), *sorted(root.glob("*/manage.py"))]
-        inner += [str(script.parent.relative_to(root)) for script in scripts]
-    return extra, inner
+        entries += [str(script.parent) for script in scripts]
+    return extra, entries
 
 
-# -- files and folders ----------------------------------------------------------------------------
+def _folders(root: Path, entries: Iterable[str]) -> list[str]:
+    """Return those entries that are folders of the project, relative to it, "." for its root."""
+    folders = [(root / entry).resolve() for entry in entries]
+    ours = [one for one in folders if one.is_dir() and one.is_relative_to(root)]
+    return [one.relative_to(root).as_posix() for one in ours]
 
 
-def _installed_roots(root: Path, paths: Iterable[str], files: Collection[str]) -> list[str]:
-    """Return the folders of the project's files that an editable install puts on the path.
-
-    Links to them, and an environment, are none of these.
-    """
-    roots = [
-        os.path.relpath(place, root)
-        for place in map(os.path.realpath, paths)
-        if is_below(place, str(root)) and any(is_below(str(root / path), place) for path in files)
-    ]
-    return sorted(roots, key=len, reverse=True)  # that of a folder in another is meant
-
-
-def _source_roots(root: Path, declared: Iterable[str], layout: Layout) -> tuple[str, ...]:
-    """Return the folders to put on the import path, relative to `root`, "." last.
-
-    Those that are `declared` (the `pythonpath` setting) come first; `src` and `lib` count when
-    they hold code.
-    """
-    usual = [name for name in ("src", "lib") if name in layout.roots]
-    inside = [_inside(root, entry) for entry in (*declared, *usual)]
-    return (*(name for name in dict.fromkeys(inside) if name not in ("", ".")), ".")
-
-
-def _inside(root: Path, entry: str) -> str:
-    """Return a folder of the project relative to it, "" for one that is none."""
-    folder = (root / entry).resolve()
-    is_inside = folder.is_dir() and folder.is_relative_to(root)
-    return folder.relative_to(root).as_posix() if is_inside else ""
-
-
-def _suite_folder(
-    root: Path, testpaths: Collection[str], collected: CollectionPatterns, files: Iterable[str]
-) -> str:
-    """Return the folder for new test files, relative to `root`, of a project of some files.
+def _suite_folder(root: Path, ini: PytestConfig, files: Iterable[str]) -> str:
+    """Return the folder for new test files, relative to `root`.
 
     The first of: a configured test path, a folder of the usual name, the folder that holds
     most test files, the root itself.
     """
-    for entry in (*testpaths, "tests", "test", "testing"):
-        if folder := _inside(root, entry):
-            return folder
-    tests = sorted(filter(collected.has_file, files))
-    counts = Counter(Path(path).parent.as_posix() for path in tests)
-    return max(counts, key=lambda folder: counts[folder], default=".")
-
-
-def files_of(root: Path) -> Iterator[str]:
-    """Yield the files of a tree, relative to it, that a copy has, but for what Python compiled.
-
-    Links to folders are not followed. What is no file, such as a pipe, is no part of a project.
-    """
-    for folder, names, files in os.walk(root):
-        here = Path(folder)
-        kept = {name for name in names if not is_environment(here / name)}
-        names[:] = sorted(kept - EXCLUDED - {"__pycache__"})
-        for path in (here / name for name in sorted(files)):
-            if path.is_file():
-                yield path.relative_to(root).as_posix()
+    tests = filter(ini.collected.has_file, files)
+    counts = Counter(PurePosixPath(path).parent.as_posix() for path in tests)
+    named = _folders(root, (*ini.testpaths, "tests", "test", "testing"))
+    return [*named, *dict(counts.most_common(1)), "."][0]
 
 
 def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:
     """Return the SHA-256 of the files below `root`, as hex digits: names, mode bit and bytes.
 
-    The files `without` are left out, and what a copy of the tree does without. Files that cannot
-    be read are all alike.
+    The files `without` are left out, and what a copy of the tree does without. Links to folders
+    are not followed. Files that cannot be read are all alike; what is no file, such as a pipe, is
+    no part of a project.
     """
     digest = hashlib.sha256()
-    for name in files_of(root):
-        path, content = root / name, b""
-        if path in without:
-            continue
-        with suppress(OSError):
-            content = hashlib.sha256(path.read_bytes()).digest()
-        state = (name, os.access(path, os.X_OK), content)
-        digest.update(repr(state).encode("utf-8", "surrogateescape"))
+    for folder, names, files in os.walk(root):
+        here = Path(folder)
+        kept = {name for name in names if not is_environment(here / name)}
+        names[:] = sorted(kept - EXCLUDED - {"__pycache__"})
+        for path in (here / name for name in sorted(files)):
+            if path.is_file() and path not in without:
+                content = b""
+                with suppress(OSError):
+                    content = hashlib.sha256(path.read_bytes()).digest()
+                state = (path.relative_to(root).as_posix(), os.access(path, os.X_OK), content)
+                digest.update(repr(state).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

@@ -14,9 +14,10 @@ from math import sqrt
 
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.codec import content_id
-from pytest_brt.guard import Guard, Touched, touched_by
+from pytest_brt.guard import Guard
 from pytest_brt.localise.suspects import files_of
 from pytest_brt.patches import canonical_diff
+from pytest_brt.patches.changes import Touched, touched_by
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.sandbox.placing import Test

@@ -19,7 +19,7 @@ from pytest_brt.render.words import count, run_words
 from pytest_brt.report.load import load_issue
 from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.user_tests import each_test, load_targets
-from pytest_brt.revisions import GateProof, both_trees, changed_tests, gate, split_range
+from pytest_brt.revisions import GateProof, both_trees, changed_tests, gate
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import on_a_line, say
@@ -133,8 +133,7 @@ def _lines(examined: Examined) -> Iterator[str]:
 def _gate(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
     """Return 0 where a change brings a test that fails without it, and none that fails with it."""
     history = History(root)
-    base, head = (history.revision(name) for name in split_range(arguments.range))
-    base = history.fork(base, head)
+    base, head = history.ends(arguments.range)
     trees, proofs = both_trees(history, base, head), []
     for test in changed_tests(history, base, head):
         if not (root / test.path).exists():

@@ -9,10 +9,8 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
-from difflib import unified_diff
-from io import StringIO
 from pathlib import Path
 
 from unidiff.errors import UnidiffParseError
@@ -32,6 +30,10 @@ _BARE = re.compile(rb"^@@ -[1-9]\d*,0 \+", re.MULTILINE)
 _LAST_LINE = re.compile(
     rb"^([ +-].*\n)\n*(?=--- .*\n\+\+\+ .*\n@@ |-- \n\d|(?!diff |@@ )[^ +\-\\\n])", re.MULTILINE
 )
+_COMPARE = (
+    "-c", "core.quotePath=false", "diff", "--no-index", "--no-prefix", "--no-renames", "--text",
+    "a", "b",
+)  # fmt: skip
 _LENIENTLY = ("--recount", "--ignore-whitespace")
 _LENIENT = Note(
     code="applied-leniently",
@@ -87,18 +89,14 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
         raise PatchProblem("only-left-out", f"{words}: {listed}")
     moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
     # Names that look like patterns are not excluded by git, and what is moved has two names.
-    ours = {path for path in (*names, *moved) if path not in left_out}
+    before = [_read(root, path) for path in sorted({*names, *moved}.difference(left_out))]
     with tempfile.TemporaryDirectory(prefix="brt-apply-") as name:
         folder = Path(name)
-        _copy_files(ours, root, folder)
-        before = _read_files(folder)
+        _write(folder, before)
         is_lenient = _apply(diff, folder, depth, left_out)
-        after = _read_files(folder)
-    changes = tuple(
-        after.get(path) or FileChange(path=path, content=None)
-        for path in sorted(ours)
-        if after.get(path) != before.get(path) and (whole or not is_left_out(path))
-    )
+        after = [_read(folder, file.path) for file in before]
+    ours = [file for file in after if whole or not is_left_out(file.path)]
+    changes = tuple(file for file in ours if file not in before)
     remarks = [_LENIENT] if is_lenient else []
     if not changes:
         remarks = [Note(code="changes-nothing", text="changes nothing")]
@@ -185,27 +183,33 @@ def _is_there(root: Path, path: str) -> bool:
     return is_file(root / path) or ("/" in path and is_folder((root / path).parent))
 
 
-def _copy_files(paths: Iterable[str], root: Path, folder: Path) -> None:
-    """Copy the files that exist of those that are named, where git is to change them.
+def _read(root: Path, path: str) -> FileChange:
+    """Return a file of the tree at `root`, which need not be there.
 
     Raises:
-        PatchProblem: one of them is no file of the project, as it is or may be.
+        PatchProblem: it is no file of the project, as it is or may be.
     """
-    for path in paths:
-        place, copy = root / path, folder / path
-        words = f"unsafe path: {path!r} is no file of the project"
-        unsafe = PatchProblem("unsafe-path", words)
-        if _OUTSIDE.match(path) or place.resolve() != root.resolve() / path:
-            raise unsafe
-        try:
-            content = read_bounded(place)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise unsafe from error
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(content)
-        copy.chmod(0o755 if os.access(place, os.X_OK) else 0o644)
+    place, content = root / path, None
+    words = f"unsafe path: {path!r} is no file of the project"
+    if _OUTSIDE.match(path) or place.resolve() != root.resolve() / path:
+        raise PatchProblem("unsafe-path", words)
+    try:
+        content = read_bounded(place)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise PatchProblem("unsafe-path", words) from error
+    return FileChange(path=path, content=content, executable=os.access(place, os.X_OK))
+
+
+def _write(folder: Path, files: Iterable[FileChange]) -> None:
+    """Write those files below a folder that there are, where git is to look at them."""
+    for file in files:
+        place = folder / file.path
+        if file.content is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(file.content)
+            place.chmod(0o755 if file.executable else 0o644)
 
 
 # -- what git makes of it -------------------------------------------------------------------------
@@ -233,15 +237,6 @@ def _apply(diff: bytes, folder: Path, depth: int, left_out: Iterable[str]) -> bo
     return True
 
 
-def _read_files(folder: Path) -> dict[str, FileChange]:
-    """Return the files in a folder."""
-    files = {}
-    for place in filter(Path.is_file, folder.rglob("*")):
-        path, is_executable = place.relative_to(folder).as_posix(), os.access(place, os.X_OK)
-        files[path] = FileChange(path=path, content=place.read_bytes(), executable=is_executable)
-    return files
-
-
 # -- why it is refused ----------------------------------------------------------------------------
 
 
@@ -266,26 +261,17 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
 
     Bytes that are not UTF-8 are kept as surrogate escapes. Only the changed files are read, and
     their modes stay as they are.
+
+    Raises:
+        UsageProblem: git is not installed.
     """
-    return "".join(part for change in changes for part in _file_diff(change, root / change.path))
-
-
-def _file_diff(change: FileChange, file: Path) -> Iterator[str]:
-    before = file.read_bytes() if file.is_file() else None
-    if change.content == before:
-        return
-    yield f"diff --git a/{change.path} b/{change.path}\n"
-    old_name, new_name = f"a/{change.path}", f"b/{change.path}"
-    if before is None:
-        old_name = "/dev/null"
-        yield "new file mode 100644\n"
-    if change.content is None:
-        new_name = "/dev/null"
-        yield "deleted file mode 100644\n"
-    for line in unified_diff(_lines(before), _lines(change.content), old_name, new_name):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-
-
-def _lines(content: bytes | None) -> list[str]:
-    """Return the lines of a file with their ends, where only a line feed is one."""
-    return [*StringIO(decode(content or b""), newline="\n")]
+    with tempfile.TemporaryDirectory(prefix="brt-diff-") as name:
+        folder = Path(name)
+        (folder / "a").mkdir()
+        (folder / "b").mkdir()
+        for change in changes:
+            file = root / change.path
+            before = file.read_bytes() if file.is_file() else None
+            old = FileChange(path=f"a/{change.path}", content=before)
+            _write(folder, [old, FileChange(path=f"b/{change.path}", content=change.content)])
+        return decode(run_git(folder, *_COMPARE).stdout)

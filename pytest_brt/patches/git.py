@@ -48,8 +48,9 @@ _SHOWN = ("objects", "refs", "packed-refs", "shallow")
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 #: A remote in a configuration, and where it is fetched from.
 _REMOTE = re.compile(r'\[remote "(.+?)"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
-#: Kinds of entries that are files: plain and executable; not links, not submodules.
-_FILES = {"100644": False, "100755": True}
+#: Entries that are files, and whether these are executable; one that is not there, too. Links and
+#: submodules are none.
+_FILES = {"100644": False, "100755": True, "000000": False}
 #: No submodule is looked into: git would run itself in it, with what its configuration names.
 _DIFF = ("diff", "--ignore-submodules=all", "--no-renames", "--relative", "--no-ext-diff")
 #: Before every name: a repository can have a branch that is called as an option.
@@ -146,15 +147,24 @@ class History:
             raise UsageProblem(f"no git repository: {str(self.root)!r} (give the project's root)")
         self._repository = repository
 
-    def revision(self, name: str) -> str:
-        """Return the commit that `name` stands for.
+    def ends(self, text: str) -> tuple[str, str]:
+        """Return both ends of BASE..HEAD: where HEAD left BASE, and HEAD.
+
+        HEAD is what is checked out when left out. Three dots mean the same.
 
         Raises:
-            UsageProblem: there is none, or git refuses to look.
+            UsageProblem: it is no range, or there are no such commits.
         """
-        none = f"no such revision: {name!r} (in a shallow clone: fetch it first)"
-        sha = self.git("rev-parse", "--verify", "--quiet", _END, f"{name}^{{commit}}", none=none)
-        return decode(sha).strip()
+        base, _, head = text.replace("...", "..", 1).partition("..")
+        both = f"{base}...{head or 'HEAD'}"
+        # git tells both commits, and after "^" those that they have in common.
+        found = decode(self.git("rev-parse", "--revs-only", both)).split()
+        if not base or ".." not in text or len(found) < 3:
+            raise UsageProblem(
+                f"gate: expected BASE..HEAD, got {text!r} (commits that have one in common; in "
+                "a shallow clone, fetch the whole history: 'git fetch --unshallow')"
+            )
+        return found[2].lstrip("^"), found[0]
 
     def first_parents(self) -> dict[str, str]:
         """Return what is checked out and the commits before it, along first parents.
@@ -167,31 +177,17 @@ class History:
             line.split(" ", 1) for line in log.decode("utf-8", "replace").split("\n") if line
         )
 
-    def fork(self, base: str, head: str) -> str:
-        """Return the commit at which `head` left `base`.
-
-        Raises:
-            UsageProblem: they have none in common, as in a clone without history.
-        """
-        none = (
-            f"{base[:10]} and {head[:10]} have no commit in common (in a shallow clone: "
-            "fetch the whole history, as with 'git fetch --unshallow')"
-        )
-        return decode(self.git("merge-base", _END, base, head, none=none)).strip()
-
     def changes_to(self, wanted: str, start: str = "") -> tuple[FileChange, ...]:
         """Return what makes the tree of `start`, or else the working tree, that of `wanted`."""
         ends = (wanted, start) if start else (wanted,)
         fields = self.git(*_DIFF, "--raw", "-z", "--no-abbrev", _END, *ends, "--").split(b"\0")
         changes = []
-        for head, path in zip(fields[::2], fields[1::2], strict=False):
+        for head, name in zip(fields[::2], fields[1::2], strict=False):
             mode, _, blob, _, _ = decode(head).lstrip(":").split(" ")
-            if mode == "000000":
-                changes.append(FileChange(path=decode(path), content=None))
-            elif mode in _FILES:
-                content = self.git("cat-file", "blob", _END, blob)
-                kept = FileChange(path=decode(path), content=content, executable=_FILES[mode])
-                changes.append(kept)
+            if mode in _FILES:
+                content = self.git("cat-file", "blob", _END, blob) if blob.strip("0") else None
+                path, is_executable = decode(name), _FILES[mode]
+                changes.append(FileChange(path=path, content=content, executable=is_executable))
         return tuple(changes)
 
     def branches(self, pattern: str) -> dict[str, str]:
@@ -218,8 +214,8 @@ class History:
         form = ("--binary", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=b/")
         return self.git(*_DIFF, *form, _END, f"HEAD...{branch}", "--")
 
-    def git(self, *arguments: str, none: str = "") -> bytes:
-        """Return what git gives; `none` says what it means where git fails without a word.
+    def git(self, *arguments: str) -> bytes:
+        """Return what git gives.
 
         Raises:
             UsageProblem: git is not installed, or fails.
@@ -229,6 +225,6 @@ class History:
             tree = str(self._repository.work)
             done = run_git(self.root, *arguments, GIT_DIR=own, GIT_WORK_TREE=tree)
         if done.returncode:
-            last = decode(done.stderr).strip().rpartition("\n")[2] or none
+            last = decode(done.stderr).strip().rpartition("\n")[2]
             raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {last}")
         return done.stdout

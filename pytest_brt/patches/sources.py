@@ -87,10 +87,10 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
         UsageProblem: there is no such folder, no patch in it, or one cannot be read, is no regular
             file, or is a link that leads out of the folder.
     """
-    files = dict.fromkeys(file for path in paths for file in _patch_files(path))
-    folders = [(path.parent if path.is_file() else path).absolute() for path in paths]
+    files = dict.fromkeys(file.absolute() for path in paths for file in _patch_files(path))
+    folders = [(path if path.is_dir() else path.parent).absolute() for path in paths]
     folder = Path(os.path.commonpath(folders))
-    patches = tuple(_read(file.absolute(), folder) for file in files)
+    patches = tuple(_read(file, folder) for file in files)
     if len({Path(patch.name).parent for patch in patches}) == 1:
         return patches
     return tuple(replace(p, source=p.source or p.name.rpartition("/")[0]) for p in patches)
@@ -98,22 +98,23 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
 
 def _patch_files(path: Path) -> list[Path]:
     """Return a file, or those in a folder, that are called patches."""
-    top = path if path.is_dir() else path.parent
-    files = []
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        is_hidden = any(part.startswith(".") for part in file.relative_to(top).parts)
-        if is_hidden or file.suffix.casefold() not in SUFFIXES or not file.exists():
-            continue
-        if path.is_dir() and not file.resolve().is_relative_to(path.resolve()):
-            raise UsageProblem(
-                f"the patch {str(file)!r} is a link that leads out of its folder (copy the file)"
-            )
-        files.append(file)
+    folder = path if path.is_dir() else path.parent
+    files = [
+        file
+        for file in sorted(path.rglob("*")) or [path]
+        if file.suffix.casefold() in SUFFIXES and file.exists()
+    ]
+    files = [file for file in files if "/." not in f"/{file.relative_to(folder)}"]
     if not files:
         raise UsageProblem(
             f"no patches in {str(path)!r} (give a folder of *.diff and *.patch, such files, or "
             "git:BRANCH; 'git mailsplit' splits a mailbox)"
         )
+    for file in files if path.is_dir() else ():
+        if not file.resolve().is_relative_to(folder.resolve()):
+            raise UsageProblem(
+                f"the patch {str(file)!r} is a link that leads out of its folder (copy the file)"
+            )
     return files
 
 
@@ -123,10 +124,8 @@ def _read(path: Path, folder: Path) -> Patch:
     except OSError as error:
         raise UsageProblem(f"cannot read the patch {str(path)!r}: {error.strerror}") from error
     sender = _SENDER.search(data) if _FROM.match(data) else None
-    # File names can hold any bytes, but reports are UTF-8.
-    below = os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
     author = decode(sender[1]).casefold() if sender else ""
-    return _patch(on_a_line(below), data, author, str(path))
+    return _patch(on_a_line(str(path.relative_to(folder))), data, author, str(path))
 
 
 def _patch(name: str, data: bytes, source: str, file: str = "") -> Patch:

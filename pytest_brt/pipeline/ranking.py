@@ -10,7 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.guard import EACH, LOOKING, Guard, Selection, touched_of
+from pytest_brt.guard import EACH, LOOKING, Guard, Selection
+from pytest_brt.patches.changes import touched_of
 from pytest_brt.pipeline import Plan
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
@@ -45,7 +46,7 @@ class Ranking:
         self._plan, self._bench = plan, bench
         #: What the patches change.
         self._pool = tuple(touched_of(plan.patches, Path(bench.engine.subject.root)))
-        kept, seconds = None, EACH
+        kept, seconds = Journal(None), EACH
         if bench.cache and bench.journal:
             kept = Journal(bench.cache / "existing.jsonl", bench.journal.setting)
         if plan.guard is not None:

@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem, SandboxProblem
-from pytest_brt.guard import Guard, Touched, touched_by
+from pytest_brt.guard import Guard
 from pytest_brt.oracle.judge import missing_here
 from pytest_brt.patches import apply_patch
+from pytest_brt.patches.changes import Touched, touched_by
 from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.rank.asserted_bugs import without_asserted_bugs
 from pytest_brt.rank.patch_tests import is_own

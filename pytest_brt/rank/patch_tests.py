@@ -16,10 +16,9 @@ from textwrap import dedent
 
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem
-from pytest_brt.guard import Touched
-from pytest_brt.guard.changes import altered_tests
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.patches import apply_patch
+from pytest_brt.patches.changes import Touched, altered_tests
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import CollectionPatterns, read_config
 from pytest_brt.pysource.normal_form import test_key

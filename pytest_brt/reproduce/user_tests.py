@@ -10,9 +10,9 @@ from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
+from pytest_brt.project.layout import scan_tree
 from pytest_brt.project.pytest_config import USUAL, read_config
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.subject import files_of
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
@@ -70,7 +70,7 @@ def load_targets(
 def _test_files(folder: Path, root: Path) -> list[Path]:
     """Return the test files in a folder, by the project's settings or by their usual names."""
     kinds = (USUAL, read_config(root).collected)
-    names = (name for name in files_of(folder) if any(kind.has_file(name) for kind in kinds))
+    names = (name for name in scan_tree(folder) if any(kind.has_file(name) for kind in kinds))
     return [folder / name for name in sorted(names)]
 
 

@@ -41,17 +41,6 @@ def ranked(project: pytest.Pytester, *options: str) -> dict[str, float]:
     return {patch["name"]: patch["epr"] for patch in found["rankings"][0]["patches"]}
 
 
-def test_pull_requests_by_number(cloned: pytest.Pytester) -> None:
-    rates = ranked(cloned, "--brt-issue", "#9", "--rank-fixes", "#12", "#15")
-    assert rates["#12"] == 1.0 > rates["#15"]
-    found = json.loads((cloned.path / "out.json").read_text("utf-8"))
-    (ranking,) = found["rankings"]
-    assert {patch["name"]: patch["source"] for patch in ranking["patches"]} == {
-        "#12": "ann",
-        "#15": "bob",
-    }
-
-
 def test_a_pull_request_is_a_report_too_and_others_are_ranked_beside_it(
     cloned: pytest.Pytester,
 ) -> None:

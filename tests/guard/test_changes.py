@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.guard.changes import changed_places, touched_by
+from pytest_brt.patches.changes import changed_places, touched_by
 from pytest_brt.types import FileChange
 
 BEFORE = """\
@@ -33,9 +33,11 @@ ALL = set(range(1, len(BEFORE.splitlines()) + 1))
     ("old", "new", "names", "lines"),
     [
         ("LIMIT = 3", "LIMIT = 4", set(), ALL),
-        ("n + 1", "n + 2", {"Thing", "walk", "step"}, {9}),
+        ("n + 1", "n + 2", {"Thing", "walk"}, {8, 9, 10, 11}),
         ("return step(self.size)", "return 0", {"Thing", "walk"}, {8, 9, 10, 11}),
         ("    size = 1\n", "    size = 2\n", {"Thing"}, ALL),
+        ("def plain", "def more(): ...\n\ndef plain", {"more"}, ALL),
+        ("    return value", "    # as it is\n    return value", set(), set()),
         ("    return value\n", "    return value\n    more()\n", {"plain"}, {15}),
         ("def plain(value):", "def plain(other):", {"plain"}, {15}),
     ],
@@ -44,7 +46,8 @@ def test_names_and_lines_of_what_changes(
     old: str, new: str, names: set[str], lines: set[int]
 ) -> None:
     assert old in BEFORE
-    assert changed_places(BEFORE, BEFORE.replace(old, new)) == (names, lines)
+    bits = sum(1 << line for line in lines)
+    assert changed_places(BEFORE.encode(), BEFORE.replace(old, new).encode()) == (names, bits)
 
 
 def test_what_is_new_or_no_python_has_no_lines(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.guard import Guard, touched_by
+from pytest_brt.guard import Guard
+from pytest_brt.patches.changes import touched_by
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal
@@ -175,16 +176,6 @@ def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, ro
     ]
     assert len(later.regressions) == 2
     assert counting.again == 2  # once with each patch
-
-
-def test_a_test_that_fails_by_chance_is_no_regression(engine: Runner, root: Path) -> None:
-    # It fails under the first hash seed and passes under the second, on the patched tree only.
-    flaky = CORE.replace(
-        "return n * 2 + 1", "import os\n    return n * 2 + (os.environ['PYTHONHASHSEED'] != '0')"
-    )
-    found = check(Guard(engine, seconds=60.0), root, flaky)
-    assert found.regressions == ()
-    assert found.ran == 4
 
 
 def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.guard.changes import Touched, altered_tests
-from pytest_brt.guard.existing_tests import TestFiles
+from pytest_brt.guard import TestFiles
+from pytest_brt.patches.changes import Touched, altered_tests
 from tests.support.trees import write_tree
 
 FILE = """\
@@ -64,7 +64,7 @@ def test_only_test_files_of_the_project_are_read(tmp_path: Path) -> None:
     (tmp_path / ".venv" / "pyvenv.cfg").write_text("", encoding="utf-8")
     files = TestFiles(tmp_path)
     assert list(files.texts) == ["pkg/b_test.py", "tests/test_a.py"]
-    assert sum(map(files.count, files.texts)) == 2
+    assert files.count() == 2
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.guard import touched_of
 from pytest_brt.patches import canonical_diff
+from pytest_brt.patches.changes import touched_of
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import (
     find_patch_tests,

@@ -42,11 +42,11 @@ def test_changes_make_the_working_tree_that_of_the_revision(repository: Reposito
     (repository.root / "unknown.py").write_text("5\n", encoding="utf-8")
     history = History(repository.root)
     tree = {"a.py": b"1\n", "folder/b.py": b"2\n", "gone.py": b"3\n", "unknown.py": b"5\n"}
-    old = history.changes_to(history.revision("HEAD~1"))
+    old = history.changes_to("HEAD~1")
     assert applied(repository.root, old) == tree
-    new = history.changes_to(history.revision("HEAD"))
+    new = history.changes_to("HEAD")
     assert {change.path for change in new} == {"a.py", "folder/b.py"}
-    assert history.changes_to(history.revision("HEAD~1")) == old
+    assert history.changes_to("HEAD~1") == old
 
 
 def test_reverting_undoes_what_was_committed_and_nothing_else(repository: Repository) -> None:
@@ -54,7 +54,7 @@ def test_reverting_undoes_what_was_committed_and_nothing_else(repository: Reposi
     repository.commit("head", a_py="2\n", gone_py=None, added_py="4\n")
     (repository.root / "a.py").write_text("uncommitted\n", encoding="utf-8")
     history = History(repository.root)
-    undone = history.changes_to(history.revision("HEAD~1"), history.revision("HEAD"))
+    undone = history.changes_to("HEAD~1", "HEAD")
     assert {change.path: change.content for change in undone} == {
         "a.py": b"1\n",
         "gone.py": b"3\n",
@@ -74,7 +74,7 @@ def test_modes_names_and_bytes_are_kept_and_links_left_alone(repository: Reposit
         (root / name).unlink()
     repository.commit("new")
     history = History(root)
-    changes = history.changes_to(history.revision("HEAD~1"))
+    changes = history.changes_to("HEAD~1")
     assert {change.path: (change.content, change.executable) for change in changes} == {
         "tool \u00fc.sh": (raw, True),
         "plain": (raw, False),
@@ -85,7 +85,7 @@ def test_a_project_may_be_a_folder_of_a_larger_repository(repository: Repository
     repository.commit("old", project__a_py="1\n", other__b_py="1\n")
     repository.commit("new", project__a_py="2\n", other__b_py="2\n")
     history = History(repository.root / "project")
-    old = history.revision("HEAD~1")
+    old = "HEAD~1"
     assert history.changes_to(old) == (FileChange(path="a.py", content=b"1\n"),)
 
 
@@ -94,7 +94,7 @@ def test_a_renamed_file_is_one_that_went_and_one_that_came(repository: Repositor
     repository.commit("old", old_py="1\n2\n3\n4\n")
     repository.commit("new", old_py=None, new_py="1\n2\n3\n4\n")
     history = History(repository.root)
-    changes = history.changes_to(history.revision("HEAD~1"))
+    changes = history.changes_to("HEAD~1")
     assert {change.path: change.content for change in changes} == {
         "new.py": None,
         "old.py": b"1\n2\n3\n4\n",
@@ -105,18 +105,21 @@ def test_a_revision_says_what_it_is(repository: Repository) -> None:
     sha = repository.commit("first line\n\nmore", a_py="1\n")
     repository.git("tag", "-a", "v1", "-m", "a tag")
     history = History(repository.root)
+    date, _, who = history.first_parents()[sha].partition(" ")
+    assert len(date) == len("2020-02-20")
+    assert who == "A: first line"
     for name in ("HEAD", "main", "v1", sha[:12]):
-        assert history.revision(name) == sha
-        date, _, who = history.first_parents()[sha].partition(" ")
-        assert len(date) == len("2020-02-20")
-        assert who == "A: first line"
+        assert history.ends(f"{name}..main")[0] == sha
 
 
-@pytest.mark.parametrize("name", ["-h", "--all", "nowhere", "HEAD:a.py", ""])
-def test_what_is_no_revision_is_refused(repository: Repository, name: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    ["", "main", "..", "..main", "...", "-h..", "--all..", "nowhere..", "HEAD:a.py..", "main..x"],
+)
+def test_what_is_no_range_is_refused(repository: Repository, text: str) -> None:
     repository.commit("one", a_py="1\n")
-    with pytest.raises(UsageProblem):
-        History(repository.root).revision(name)
+    with pytest.raises(UsageProblem, match=r"expected BASE\.\.HEAD, got "):
+        History(repository.root).ends(text)
 
 
 def test_what_git_says_is_passed_on_where_a_revision_is_there(repository: Repository) -> None:
@@ -125,7 +128,7 @@ def test_what_git_says_is_passed_on_where_a_revision_is_there(repository: Reposi
     thing.chmod(0o644)
     thing.write_bytes(b"junk")
     with pytest.raises(UsageProblem, match=f"{sha}.* is corrupt"):
-        History(repository.root).revision("HEAD")
+        History(repository.root).first_parents()
 
 
 def test_first_parents_lead_back_from_what_is_checked_out(repository: Repository) -> None:
@@ -155,4 +158,4 @@ def test_git_that_is_not_installed_is_said(tmp_path: Path, monkeypatch: pytest.M
     history = History(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageProblem, match="install git"):
-        history.revision("HEAD")
+        history.first_parents()

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.guard.changes import Touched
+from pytest_brt.patches.changes import Touched
+from pytest_brt.project.layout import scan_tree
 from pytest_brt.project.pytest_config import read_config
 from pytest_brt.render.words import count, listed
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.store import Journal, Once
-from pytest_brt.subject import files_of
 from pytest_brt.types import (
     CauseCode,
     FileChange,
@@ -66,21 +67,25 @@ class TestFiles:
         """Read them."""
         ini = read_config(root)
         self.collected = ini.collected
-        paths = ini.test_files(files_of(root))
+        paths = ini.test_files(scan_tree(root))
         self.texts = {path: (root / path).read_text("utf-8", "replace") for path in paths}
 
-    def count(self, path: str) -> int:
-        """Return how many test functions a file seems to have; pytest may find more, or fewer."""
-        return sum(map(self.collected.has_function, _DEFINED.findall(self.texts[path])))
+    def count(self) -> int:
+        """Return how many test functions there seem to be; pytest may find more, or fewer."""
+        names = (name for text in self.texts.values() for name in _DEFINED.findall(text))
+        return sum(map(self.collected.has_function, names))
 
-    def nearest(self, pool: Sequence[Touched]) -> tuple[str, ...]:
+    def nearest(self, pool: Iterable[Touched]) -> tuple[str, ...]:
         """Return the files, the likeliest to notice what patches change first.
 
         A file is near by the names of what is changed: in its path, and in its text.
         """
-        names = {name for touched in pool for name in touched.names}
-        for path in (path for touched in pool for path in touched.files):
-            names.update(PurePosixPath(path).with_suffix("").parts)
+        names: set[str] = set()
+        for touched in pool:
+            names |= touched.names
+            names.update(
+                part for path in touched.files for part in PurePosixPath(path).with_suffix("").parts
+            )
 
         def nearness(path: str) -> int:
             words = names.intersection(_WORD.findall(self.texts[path]))
@@ -126,7 +131,7 @@ class Guard:
     #: Is told what is done.
     say: Callable[[str], None] = lambda _: None
     #: Keeps the choice between runs.
-    kept: Journal | None = None
+    kept: Journal = field(default_factory=lambda: Journal(None))
     #: The choice, where it was made elsewhere.
     chosen: Selection | None = None
     #: What files do on the unpatched tree, by what is watched.
@@ -164,17 +169,16 @@ class Guard:
 
     def _choice(self, pool: tuple[Touched, ...]) -> Selection:
         names = (repr(pool), f"{self.seconds}")
-        if self.kept and (known := self.kept.get(Selection, *names)):
+        if known := self.kept.get(Selection, *names):
             return known
         self.say("running existing tests without a patch")
         chosen = self._choose(pool, ())
         if chosen.tests and not chosen.is_whole:
             self.say("the existing tests take too long: watching which lines they run")
             chosen = self._choose(pool, tuple(sorted({p for one in pool for p in one.files})))
-        if self.kept:
-            self.kept.forget()
-            with suppress(StoreProblem):  # it is chosen anew the next time
-                self.kept.put(chosen, *names)
+        self.kept.forget()
+        with suppress(StoreProblem):  # it is chosen anew the next time
+            self.kept.put(chosen, *names)
         return chosen
 
     def _choose(self, pool: Sequence[Touched], watch: tuple[str, ...]) -> Selection:
@@ -182,42 +186,31 @@ class Guard:
         files = self.files.nearest(pool)
         runs = self._known.get(watch, lambda: self._run_files(files, watch))
         timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
-        # Thousands with all that is known of them would fill the memory.
-        known = _by_name(replace(run, output="", raised=run.raised_briefly) for run in timely)
+        known = _by_name(timely)
         lost = [path for path, run in known.items() if not run.node and run.cause.is_uncollected]
-        tests = {
-            name: run for name, run in known.items() if self.files.collected.has_node(run.node)
-        }
-        failing = sum(map(_fails, tests.values()))
-        passing = {name: run for name, run in tests.items() if run.verdict is Verdict.PASS}
+        tests = {n: run for n, run in known.items() if self.files.collected.has_node(run.node)}
+        passing = {n: run for n, run in tests.items() if run.verdict is Verdict.PASS}
         chosen = _affordable(passing, pool, self.seconds)
         is_complete = len(timely) == len(runs) and set(files) == {run.test for run in runs}
         is_whole = is_complete and len(chosen) == len(passing)
-        shortfalls = (
-            (
-                lost,
-                "not-collected",
-                f"{listed(lost[:3])} cannot be collected on the unpatched tree",
-            ),
-            (
-                not is_whole,
-                "budget-spent",
-                f"the budget of {self.seconds:g} s a patch allows no more",
-            ),
-            (
-                failing,
-                "fail-before",
-                f"left out, failing without a patch: {count(failing, 'existing test')}",
-            ),
-        )
         return Selection(
             tests=chosen,
             is_whole=is_whole,
-            shortfalls=tuple(
-                Note(code=code, text=text) for holds, code, text in shortfalls if holds
-            ),
-            total=max(len(tests), sum(map(self.files.count, files))),
+            shortfalls=tuple(self._shortfalls(lost, sum(map(_fails, tests.values())), is_whole)),
+            total=max(len(tests), self.files.count()),
         )
+
+    def _shortfalls(self, lost: Sequence[str], failing: int, is_whole: bool) -> Iterator[Note]:
+        """Yield why no more tests were chosen."""
+        if lost:
+            text = f"{listed(lost[:3])} cannot be collected on the unpatched tree"
+            yield Note(code="not-collected", text=text)
+        if not is_whole:
+            text = f"the budget of {self.seconds:g} s a patch allows no more"
+            yield Note(code="budget-spent", text=text)
+        if failing:
+            text = f"left out, failing without a patch: {count(failing, 'existing test')}"
+            yield Note(code="fail-before", text=text)
 
     def _run_files(self, files: Sequence[str], watch: tuple[str, ...]) -> tuple[TestRun, ...]:
         """Run files on the unpatched tree, nearest first, as far as the time allows.
@@ -240,22 +233,13 @@ class Guard:
         """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
         chosen = self.choose(touched)
         results = _results_of(chosen.tests, runs)
-        reached = None
-        if not chosen.is_whole:
-            reached = sum(map(touched.is_run, chosen.tests.values()))
+        failed = [name for name, run in results.items() if _fails(run)]
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
             total=chosen.total,
-            reached=reached,
+            reached=None if chosen.is_whole else sum(map(touched.is_run, chosen.tests.values())),
             regressions=tuple(
-                Regression(
-                    test=name,
-                    verdict=results[name].verdict,
-                    cause=results[name].cause,
-                    raised=results[name].raised_briefly,
-                    line=_line(name, results[name]),
-                )
-                for name in self._confirm(changes, [n for n, run in results.items() if _fails(run)])
+                _regression(name, results[name]) for name in self._confirm(changes, failed)
             ),
             shortfalls=chosen.shortfalls,
         )
@@ -279,29 +263,41 @@ class Guard:
 
 def targets_of(names: Iterable[str]) -> tuple[Test, ...]:
     """Return tests as the engine runs them: those of a file together, called as the file."""
-    nodes: dict[str, list[str]] = {}
-    for path, _, node in (name.partition("::") for name in names):
-        nodes.setdefault(path, []).append(node)
+    nodes: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        path, _, node = name.partition("::")
+        nodes[path].append(node)
     return tuple(Test(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items())
 
 
 def _affordable(tests: _Results, pool: Sequence[Touched], seconds: float) -> dict[str, TestRun]:
     """Return the tests that can be afforded, of those first that run what a patch changes."""
-    near = [name for name, run in tests.items() if any(one.is_run(run) for one in pool)]
+
+    def is_far(name: str) -> bool:
+        return not any(touched.is_run(tests[name]) for touched in pool)
+
     chosen = {}
-    for name in dict.fromkeys((*near, *tests)):
+    for name in sorted(tests, key=is_far):
+        run = tests[name]
         # Seconds of the processor, or of the clock where the process did not end by itself.
-        needed = _LEAST + (tests[name].cpu or tests[name].seconds)
+        needed = _LEAST + (run.cpu or run.seconds)
         if needed <= seconds:
             seconds -= needed
-            chosen[name] = tests[name]
+            chosen[name] = replace(run, output="")  # that of thousands would fill the memory
     return chosen
 
 
-def _line(name: str, run: TestRun) -> int:
-    """Return the line of its file at which a test fails, 0 where it fails elsewhere."""
-    frames = reversed(run.raised.frames if run.raised else ())
-    return next((frame.line for frame in frames if name.startswith(f"{frame.path}::")), 0)
+def _regression(name: str, run: TestRun) -> Regression:
+    """Return what is told of an existing test that a patch makes fail."""
+    frames = run.raised.frames if run.raised else ()
+    own = [frame.line for frame in frames if name.startswith(f"{frame.path}::")]
+    return Regression(
+        test=name,
+        verdict=run.verdict,
+        cause=run.cause,
+        raised=run.raised_briefly,
+        line=own[-1] if own else 0,
+    )
 
 
 def _fails(run: TestRun | None) -> bool:
@@ -314,15 +310,15 @@ def _by_name(runs: Iterable[TestRun]) -> dict[str, TestRun]:
 
     It is called as pytest does, without parameters; as its file where it is no single one.
     """
-    groups: dict[str, list[TestRun]] = {}
+    groups: defaultdict[str, list[TestRun]] = defaultdict(list)
     for run in runs:
         node = run.node.partition("[")[0]
-        groups.setdefault(f"{run.test}::{node}" if node else run.test, []).append(run)
+        groups[f"{run.test}::{node}" if node else run.test].append(run)
     return {name: most_severe(group) for name, group in groups.items()}
 
 
 def _results_of(names: Iterable[str], runs: Iterable[TestRun]) -> dict[str, TestRun]:
     """Return what some tests did, as their files where those could not be run as a whole."""
     results = _by_name(runs)
-    known = ((name, results.get(name) or results.get(name.partition("::")[0])) for name in names)
-    return {name: run for name, run in known if run is not None}
+    known = {name: results.get(name) or results.get(name.partition("::")[0]) for name in names}
+    return {name: run for name, run in known.items() if run}
