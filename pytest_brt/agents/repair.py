@@ -9,8 +9,7 @@ from functools import partial
 
 from pytest_brt.agents.fix import LineEdit, apply_fix, parse_fix
 from pytest_brt.agents.look import definitions_called
-from pytest_brt.agents.outcomes import describe_runs, failures
-from pytest_brt.agents.prompts import fenced, numbered, render
+from pytest_brt.agents.prompts import describe_runs, failures, fenced, numbered, render
 from pytest_brt.agents.reply import fenced_blocks, read_reply
 from pytest_brt.agents.trials import Changes, RepairWork
 from pytest_brt.agents.workspace import Observation, Refused

@@ -15,8 +15,7 @@ from pytest_brt.agents.look import (
     search_code_base,
 )
 from pytest_brt.agents.loop import Agent
-from pytest_brt.agents.outcomes import describe_runs
-from pytest_brt.agents.prompts import cut, render, report_text
+from pytest_brt.agents.prompts import cut, describe_runs, render, report_text
 from pytest_brt.agents.repair import source_of
 from pytest_brt.agents.trials import RepairWork
 from pytest_brt.model.request import Message, estimate

@@ -87,13 +87,11 @@ class Workspace:
         Raises:
             Refused: none is meant by it, or several.
         """
-        bare = _BEHIND.sub("", path.strip(" '\"`")).removeprefix(f"{self.root}/").removeprefix("./")
-        known = sorted({*self.index.layout.files, *self.changed})
-        like = [one for one in known if f"/{one}".endswith(f"/{bare}")]
-        if bare in like or len(like) == 1:
-            return bare if bare in like else like[0]
-        like = like or difflib.get_close_matches(bare, known, cutoff=0.5)
-        raise Refused(f"There is no file {path!r}. Files like it: {', '.join(like[:4]) or 'none'}.")
+        bare = _BEHIND.sub("", path.strip(" '\"`"))
+        if found := bare if bare in self.changed else self.index.layout.find_path(bare):
+            return found
+        like = difflib.get_close_matches(bare, self.index.layout.files, n=4, cutoff=0.5)
+        raise Refused(f"There is no file {path!r}. Files like it: {', '.join(like) or 'none'}.")
 
     def on_disk(self, path: str) -> bytes:
         """Return a file as the project has it, b"" where it has none."""

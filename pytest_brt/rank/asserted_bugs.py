@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,25 +14,26 @@ from pytest_brt.types import AssertedBug, Guarded, JudgedTest
 
 #: A name that is no attribute and no keyword of a call.
 _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?![\w=])")
-_RAISES = re.compile(r"with .*\braises\(")
 #: What a call gives that raises.
-_RAISED = frozenset(["raises"])
+_RAISED = "raises"
 #: Whether a comparison wants a result.
 _WANTS = {"Eq": True, "Is": True, "In": True, "NotEq": False, "IsNot": False, "NotIn": False}
 
 
 class _Claim(NamedTuple):
-    """What a statement holds of a call: that it gives one of some results, or none of them."""
+    """What a statement holds of a call: that it gives a result, or that it does not."""
 
     call: str
-    results: frozenset[str]
+    result: str
     wants: bool
 
     def excludes(self, other: _Claim) -> bool:
         """Return whether no program meets both."""
-        one, two = sorted((self, other), key=lambda claim: not claim.wants)
-        results = one.results - two.results if two.wants else one.results & two.results
-        return one.call == two.call and one.wants and results == one.results
+        if self.call != other.call:
+            return False
+        if self.wants and other.wants:
+            return self.result != other.result
+        return self.wants is not other.wants and self.result == other.result
 
 
 def without_asserted_bugs(guarded: Guarded, tests: Sequence[JudgedTest], root: Path) -> Guarded:
@@ -42,15 +42,16 @@ def without_asserted_bugs(guarded: Guarded, tests: Sequence[JudgedTest], root: P
     It is about the same call as a bug test of `tests` that is believed, written alike, and no
     program meets both.
     """
-    trusted = [judged.test for judged in tests if judged.judgement.counts]
-    asked = [(claim, test.name) for test in trusted for claim in _claims(test.source or "")]
+    believed = [judged.test for judged in tests if judged.judgement.counts]
+    asked = [(claim, test.name) for test in believed for claim in _claims(test.source or "")]
     bugs: dict[str, AssertedBug] = {}
-    for regression in guarded.regressions if asked else ():
-        source = (root / regression.test.partition("::")[0]).read_bytes()
-        for claim, (other, name) in product(_claims(source, regression.line), asked):
-            if claim.excludes(other):
-                bug = AssertedBug(test=regression.test, call=claim.call, bug_test=name)
-                bugs[regression.test] = bug
+    for regression in guarded.regressions:
+        name = regression.test
+        source = (root / name.partition("::")[0]).read_bytes()
+        for claim in _claims(source, regression.line):
+            for other, bug_test in asked:
+                if claim.excludes(other):
+                    bugs[name] = AssertedBug(test=name, call=claim.call, bug_test=bug_test)
     kept = tuple(one for one in guarded.regressions if one.test not in bugs)
     return replace(guarded, regressions=kept, disputed=tuple(bugs.values()))
 
@@ -74,19 +75,15 @@ def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
 
 
 def _claimed(code: str) -> Iterator[_Claim]:
-    """Yield what a statement claims of a call: that it raises or not, or gives literals or not."""
-    if _RAISES.match(code):
-        yield _Claim(code.rpartition("\n")[2].strip(), _RAISED, True)
+    """Yield what a statement claims of a call: that it raises or not, or gives a literal or not."""
     match parse_or_empty(code).body:
+        case [ast.With(body=[*_, last])] if "raises(" in code:
+            yield _Claim(ast.unparse(last), _RAISED, True)
         case [ast.Expr()]:
             yield _Claim(code, _RAISED, False)
-        case [ast.Assert(test=ast.Compare(left=left, ops=[operator], comparators=[right]))]:
-            call, text, name = ast.unparse(left), ast.unparse(right), type(operator).__name__
-            results = [text]
+        case [ast.Assert(ast.Compare(left, [sign], [right]))]:
+            call, result, name = ast.unparse(left), ast.unparse(right), type(sign).__name__
             if name.endswith("In"):
-                elements = getattr(right, "elts", [])
-                results = [*map(ast.unparse, elements)]
-                if is_literal(call):
-                    call, results = f"{call} in {text}", ["True"]
-            if name in _WANTS and results and all(map(is_literal, results)):
-                yield _Claim(call, frozenset(results), _WANTS[name])
+                call, result = f"{call} in {result}", "True"
+            if name in _WANTS and is_literal(result):
+                yield _Claim(call, result, _WANTS[name])

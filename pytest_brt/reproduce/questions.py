@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 
-from pytest_brt.agents.outcomes import clean
-from pytest_brt.agents.prompts import cut, system_and_user
+from pytest_brt.agents.prompts import clean, cut, system_and_user
 from pytest_brt.agents.reply import first_object
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request

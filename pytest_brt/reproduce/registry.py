@@ -19,11 +19,11 @@ def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
 def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
     """Carry out a strategy that asks a model; what these import takes long."""
     from pytest_brt.project.index import open_index
+    from pytest_brt.reproduce.agent import write_tests
+    from pytest_brt.reproduce.auto import Auto
+    from pytest_brt.reproduce.invert import invert
+    from pytest_brt.reproduce.libro import libro
     from pytest_brt.reproduce.prompt import Findings, gather
-    from pytest_brt.reproduce.strategies.agent import write_tests
-    from pytest_brt.reproduce.strategies.auto import Auto
-    from pytest_brt.reproduce.strategies.invert import invert
-    from pytest_brt.reproduce.strategies.libro import libro
 
     strategies: Mapping[str, Callable[[int, Workbench, Findings], Attempt]]
     strategies = {"libro": libro, "invert": invert, "agent": write_tests}

@@ -14,14 +14,13 @@ from functools import partial
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.observe.run_snippets import functions_run
 from pytest_brt.project.index import Index
-from pytest_brt.reproduce.order import select
+from pytest_brt.reproduce.agent import write_tests
+from pytest_brt.reproduce.invert import invert
+from pytest_brt.reproduce.libro import Libro, size_of
+from pytest_brt.reproduce.order import reduce_test, select
 from pytest_brt.reproduce.prompt import gather
 from pytest_brt.reproduce.questions import with_opinion
-from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.replay import attempt as replay
-from pytest_brt.reproduce.strategies.agent import write_tests
-from pytest_brt.reproduce.strategies.invert import invert
-from pytest_brt.reproduce.strategies.libro import Libro, size_of
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, Note
 
@@ -42,8 +41,8 @@ class Auto:
         observed = bench.observed(issue)
         ran = functions_run(observed, index, bench.engine)
         self.findings = gather(issue, index, bench, observed, ran)
-        #: Ids of the tests that the model was asked about.
-        self.asked: set[str] = set()
+        #: The tests that the model was asked about, as it sees them, by their ids.
+        self.asked: dict[str, JudgedTest] = {}
 
     def run(self) -> Attempt:
         """Try one strategy after the other.
@@ -67,13 +66,13 @@ class Auto:
             try:
                 if way is not None:
                     self._take(way())
-                self._ask_about_tests()
-            except OutOfTime as error:
-                problem = problem or error
-                late.append(name)
+                self._ask(self.made.tests, _ASKED)
             except ModelProblem as error:
                 problem = problem or error
-                self._note("model-failed", f"{name}: {error}")
+                if isinstance(error, OutOfTime):
+                    late.append(name)
+                else:
+                    self._note("model-failed", f"{name}: {error}")
             if any(item.judgement.counts for item in self.made.tests):
                 break
         if problem is not None and not bench.model.usage.is_answered:
@@ -82,45 +81,36 @@ class Auto:
             self._note("without-model", f"without the model: {problem}")
         if late:
             self._note("not-tried", f"more time (--brt-budget) would add: {', '.join(late)}")
-        self._keep(*(reduce_test(item, bench) for item in self.made.tests))
-        return self.made
+        small = [reduce_test(item, bench) for item in self.made.tests]
+        return replace(self.made, tests=select(small))
 
     def _take(self, made: Attempt) -> None:
         """Add what a strategy made; it is all that is shown where the run is interrupted."""
         for note in made.notes:
             self._note(note.code, f"{made.strategy}: {note.text}")
-        self._keep(*self.made.tests, *made.tests)
-        talks = (*self.made.trajectories, *made.trajectories)
-        self.made = replace(self.made, trajectories=talks)
+        self.made = replace(
+            self.made,
+            tests=select([*self.made.tests, *made.tests]),
+            trajectories=(*self.made.trajectories, *made.trajectories),
+        )
         self.bench.found(self.made)
-
-    def _keep(self, *tests: JudgedTest) -> None:
-        """Have these tests, the likeliest first."""
-        has_candidate = any(item.judgement.candidate for item in tests)
-        settled = () if has_candidate else self.made.settled
-        self.made = replace(self.made, tests=select(tests), settled=settled)
 
     def _note(self, code: str, text: str) -> None:
         notes = (*self.made.notes, Note(code=code, text=text))
         self.made = replace(self.made, notes=notes)
 
-    def _ask_about_tests(self) -> None:
-        """Ask about the likeliest new tests, until one counts."""
-        for item in self._new(self.made.tests)[:_ASKED]:
-            judged = self._asked(item)
-            self._keep(*(judged if one is item else one for one in self.made.tests))
-            if judged.judgement.counts:
-                return
-
-    def _new(self, tests: Iterable[JudgedTest]) -> list[JudgedTest]:
-        """Return candidates that were not asked about, the likeliest first, then the shortest."""
+    def _ask(self, tests: Iterable[JudgedTest], most: int) -> bool:
+        """Ask about new tests, the likeliest first, then the shortest; say whether one counts."""
         new = [t for t in tests if t.judgement.candidate and t.test.id not in self.asked]
-        return sorted(new, key=lambda t: (-t.judgement.confidence, len(t.test.source or "")))
-
-    def _asked(self, item: JudgedTest) -> JudgedTest:
-        judged = with_opinion(item, self.findings, self.bench.model)
-        self.asked.add(item.test.id)
-        return judged
+        new.sort(key=lambda t: (-t.judgement.confidence, len(t.test.source or "")))
+        for item in new[:most]:
+            judged = with_opinion(item, self.findings, self.bench.model)
+            self.asked[item.test.id] = judged
+            kept = [judged if one is item else one for one in self.made.tests]
+            self.made = replace(self.made, tests=select(kept))
+            if judged.judgement.counts:
+                return True
+        return False
 
     def _libro(self) -> Attempt:
         """Draw samples, batch by batch, until a test is held for right or none seems to fail.
@@ -130,24 +120,20 @@ class Auto:
         """
         bench, findings = self.bench, self.findings
         work = Libro(bench, findings, 0, bench.facts(findings.issue), in_auto=True)
-        most, leading = bench.samples or MOST, 0
-        judged: dict[str, JudgedTest] = {}
-        while work.samples < (most if leading else min(most, _HOPELESS)):
+        most, leading, is_found = bench.samples or MOST, 0, False
+        while not is_found and work.samples < (most if leading else min(most, _HOPELESS)):
             try:
                 work.draw(min(max(_BATCH, work.samples), most - work.samples))
                 leading = max(map(size_of, work.clusters()), default=0)
-                for item in self._new(work.tests())[: leading >= _AGREE]:
-                    judged[item.test.id] = self._asked(item)
+                is_found = leading >= _AGREE and self._ask(work.tests(), 1)
             except ModelProblem:
                 if not work.samples:
                     raise
                 break  # the next question says it
-            if any(item.judgement.counts for item in judged.values()):
-                break
         return Attempt(
             issue=findings.issue.id,
             strategy="libro",
             index=0,
-            tests=tuple(judged.get(item.test.id, item) for item in work.tests()),
+            tests=tuple(self.asked.get(item.test.id, item) for item in work.tests()),
             notes=(work.outcome(),),
         )
