@@ -72,10 +72,11 @@ def find_similar_api_calls(env: Workspace, name: str) -> str:
 def _lines_with(env: Workspace, text: str, bracket: str) -> str:
     """Return the lines with a text, definitions first and tests last; only calls with a bracket."""
     hits: list[tuple[bool, bool, str, int, str]] = []
-    for path in env.index.layout.files if text else ():
-        for number, line in enumerate(env.lines(path) if path.endswith(".py") else (), 1):
+    wanted = f"{text}{bracket}".lower()
+    for path in env.index.layout.files:
+        for number, line in enumerate(env.lines(path), 1):
             is_other = _DEFINES.match(line) is None
-            if f"{text}{bracket}".lower() in line.lower() and (is_other or not bracket):
+            if text and wanted in line.lower() and (is_other or not bracket):
                 hits.append((is_other, is_test_path(path), path, number, line.strip()[:140]))
     lines = [f"{path}:{number}: {line}" for *_, path, number, line in sorted(hits)[:_HITS]]
     return "\n".join([*lines, f"({len(hits)} in all)"])

@@ -121,8 +121,12 @@ def select(judged: Sequence[JudgedTest], keep: int = KEEP) -> tuple[JudgedTest, 
     Candidates go by confidence, and in their order where it is the same.
     """
     order = {Verdict.FAIL: 0, Verdict.PASS: 1}  # of what is no candidate
-    best = sorted(judged, key=lambda one: order.get(one.judgement.verdict, 2))
-    tests = without_doubles(sorted(best, key=lambda one: -one.judgement.confidence))
+    tests = without_doubles(
+        sorted(
+            judged,
+            key=lambda one: (-one.judgement.confidence, order.get(one.judgement.verdict, 2)),
+        )
+    )
     good = [item for item in tests if item.judgement.candidate]
     reason = f"not kept: {keep} likelier ones were found"
     over = [dropped(item, reason) for item in good[keep:]]
