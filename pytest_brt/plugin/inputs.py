@@ -18,7 +18,7 @@ from pytest_brt.plugin.options import Options
 from pytest_brt.report.github import find_address, read_report
 from pytest_brt.report.load import load_issue
 from pytest_brt.reproduce.registry import STRATEGIES
-from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
+from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
@@ -213,7 +213,7 @@ def given_tests(
     from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
 
     if last is not None:
-        return partial(rejudge, last.tests, bench.engine, REPEAT)
+        return partial(rejudge, last.tests, bench.engine)
     subject = bench.engine.subject
     targets = load_targets(options.tests, Path(subject.root), subject.test_root)
-    return partial(judge_given, targets, bench.engine, REPEAT)
+    return partial(judge_given, targets, bench.engine)

@@ -159,9 +159,8 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     that code stumbles, and a patch that breaks nothing gives a value, not the same one everywhere.
     """
     rows = [(call, given) for call, given in _rows(compared, calls) if call.is_varied]
-    changed = {name for call, given in rows for name in given if given[name] != call.before}
-    same = [one.name for one in compared if changed and one.name not in changed]
-    remarks = dict.fromkeys(same, _AS_UNPATCHED)
+    same = [r.name for r in compared if all(given[r.name] == call.before for call, given in rows)]
+    remarks = dict.fromkeys(same, _AS_UNPATCHED) if len(same) < len(compared) else {}
     stumbling = [(call, given) for call, given in rows if call.stumbles]
     sound = [one.name for one in compared if not one.result.regressions]
     right = [n for n in sound if len({given[n].text for _, given in stumbling} - {""}) > 1]

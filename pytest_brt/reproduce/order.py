@@ -115,8 +115,8 @@ def _acts(node: ast.expr) -> bool:
     return "(" in ast.unparse(node)
 
 
-def select(judged: Sequence[JudgedTest], keep: int = KEEP) -> tuple[JudgedTest, ...]:
-    """Return all tests, best first; beyond `keep` candidates the rest are none any more.
+def select(judged: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
+    """Return all tests, best first; beyond some candidates the rest are none any more.
 
     Candidates go by confidence, and in their order where it is the same.
     """
@@ -128,9 +128,9 @@ def select(judged: Sequence[JudgedTest], keep: int = KEEP) -> tuple[JudgedTest, 
         )
     )
     good = [item for item in tests if item.judgement.candidate]
-    reason = f"not kept: {keep} likelier ones were found"
-    over = [dropped(item, reason) for item in good[keep:]]
-    return (*good[:keep], *over, *(item for item in tests if item not in good))
+    reason = f"not kept: {KEEP} likelier ones were found"
+    over = [dropped(item, reason) for item in good[KEEP:]]
+    return (*good[:KEEP], *over, *(item for item in tests if item not in good))
 
 
 def without_doubles(

@@ -33,11 +33,6 @@ IndexError: list index out of range
 ```"""
 
 
-def test_exceptions_that_the_function_is_said_to_raise_may_come(engine: Runner) -> None:
-    (made,) = candidates(engine, CRASH)
-    assert "    except TooLarge:\n        pass\n" in (made.test.source or "")
-
-
 def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Runner) -> None:
     (made,) = candidates(engine, f"{CRASH}\n\nIt should raise an error that says why.")
     assert made.judgement.evidence is Evidence.EXCEPTION
@@ -60,11 +55,6 @@ def test_oracles(engine: Runner, text: str, kind: OracleKind, asserted: str) -> 
     assert made, attempt(engine, text).misses
     assert made[0].test.oracle.kind is kind
     assert asserted in (made[0].test.source or "")
-
-
-def test_what_the_report_calls_right_anywhere_is_not_forbidden(engine: Runner) -> None:
-    text = "```python\ndouble(2)\n```\n```\n5\n```\n\n`double(2)` returns `5`, that works fine."
-    assert candidates(engine, text) == []
 
 
 def test_of_two_shown_results_the_one_of_the_title_comes_first(engine: Runner) -> None:
@@ -100,16 +90,3 @@ def test_why_there_is_no_test(engine: Runner, text: str, code: str, words: str) 
     assert not any(item.judgement.candidate for item in made.tests)
     assert made.misses[0].code == code
     assert words in made.misses[0].text
-
-
-def test_code_that_finds_its_own_source_runs_as_in_a_file(engine: Runner) -> None:
-    text = (
-        "```python\nimport inspect\nfrom pkg import double\n\ndef f():\n    return 1\n\n"
-        "assert 'return 1' in inspect.getsource(f)\ndouble(2)\n```\nThis returns `5`."
-    )
-    assert candidates(engine, text)[0].test.oracle.kind is OracleKind.GONE
-
-
-def test_a_bug_that_does_not_show_has_a_test_that_passes(engine: Runner) -> None:
-    made = attempt(engine, "```\n>>> from pkg import check\n>>> check(1)\n2\n```\nThat is wrong.")
-    assert [item.test.oracle.kind for item in made.settled] == [OracleKind.GONE]
