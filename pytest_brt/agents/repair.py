@@ -8,11 +8,10 @@ from contextlib import suppress
 from functools import partial
 
 from pytest_brt.agents.fix import LineEdit, apply_fix, parse_fix
-from pytest_brt.agents.look import definitions_called
 from pytest_brt.agents.prompts import describe_runs, failures, fenced, numbered, render
 from pytest_brt.agents.reply import fenced_blocks, first_object
 from pytest_brt.agents.trials import Changes, RepairWork
-from pytest_brt.agents.workspace import Observation, Refused
+from pytest_brt.agents.workspace import Observation, Refused, definitions_called
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.request import Reply
 from pytest_brt.project.layout import is_test_path

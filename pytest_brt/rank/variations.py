@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice, zip_longest
 from linecache import getline
@@ -174,7 +174,7 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
 def find_difference(ranks: Sequence[Rank], calls: Sequence[Variation]) -> Telling | None:
     """Return the smallest call that gives different results on patches, None for none."""
     for call, given in _rows(ranks, calls):
-        telling = _telling(call, given)
+        telling = _telling(call, given.items())
         if len(telling.gives) > 1 and Outcome() not in given.values():
             return telling
     return None
@@ -187,18 +187,16 @@ def find_values(
     weak = {judged.test.id for judged in tests if judged.test.oracle.kind in _WEAK}
     tried = [one for one in ranks if one.result.outcomes]
     return tuple(
-        _telling(call, {"no patch": call.before, **given})
+        _telling(call, [("no patch", call.before), *given.items()])
         for call, given in _rows(tried, calls)
-        if call.test in weak
-        and not call.is_varied
-        and any(given[name] != Outcome() for name in given)
+        if call.test in weak and not call.is_varied and {*given.values()} - {Outcome()}
     )
 
 
-def _telling(call: Variation, given: Mapping[str, Outcome]) -> Telling:
+def _telling(call: Variation, given: Iterable[tuple[str, Outcome]]) -> Telling:
     """Return what a call gives, with the names together that give the same."""
     names: dict[tuple[str, str], list[str]] = {}
-    for name, outcome in given.items():
+    for name, outcome in given:
         if outcome != Outcome():
             names.setdefault((outcome.text, outcome.raised), []).append(name)
     *setup, expression = call.statements

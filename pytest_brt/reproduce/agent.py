@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.agents.look import cat, code_search
 from pytest_brt.agents.loop import Agent, run_agent
 from pytest_brt.agents.prompts import cut, describe_runs, render
-from pytest_brt.agents.workspace import Observation, Refused, Workspace
+from pytest_brt.agents.workspace import Observation, Refused, Workspace, cat, code_search
 from pytest_brt.oracle.judge import refusal
 from pytest_brt.project.pytest_config import USUAL
 from pytest_brt.pysource.parse import decode

@@ -18,6 +18,7 @@ from pytest_brt.project.imports import find_import
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import IMPORTS
+from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue, Place
 
@@ -29,7 +30,6 @@ _FRAMES, _PLACES, _IMPORTS = 3, 12, 14
 CODE, _TESTS = 10_000, 3_500
 #: What a prompt does without where it is too long, in this order.
 _PARTS = ("host", "imports", "session")
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)|([\w./-]+\.py)#L(\d+)')
 #: A file's name: the words in it name nothing that could be imported.
 _FILE = re.compile(r"[\w./\\-]*\.py\b")
 #: Exceptions that say how a statement was run, not how the project is.
@@ -111,13 +111,11 @@ def gather(
     raised = observed.raised if observed else ()
     places = find_suspects(issue, index, ran=ran, raised=raised, paths=bench.buggy)
     lines: list[tuple[str, int]] = []
-    for file, line, linked, at in reversed(_FRAME.findall(issue.text)):
-        path = index.layout.find_path(file or linked)
-        if path is not None and not is_test_path(path):
-            lines.append((path, int(line or at)))
-    for item in seen:
-        frames = item.raised.frames if item.raised else ()
-        lines += [(one.path, one.line) for one in frames if one.project][-_FRAMES:][::-1]
+    for one in (*reversed(read_tracebacks(issue.text)), *raised):
+        for frame in reversed(one.frames):
+            path = index.layout.find_path(frame.path)
+            if path is not None and not is_test_path(path):
+                lines.append((path, frame.line))
     whole: tuple[str, ...] = ()
     if observed is None:  # as in the papers, which know files and no places in them
         whole = bench.buggy or files_of(places)[:1]
