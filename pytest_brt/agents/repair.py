@@ -8,12 +8,10 @@ from contextlib import suppress
 from functools import partial
 
 from pytest_brt.agents.fix import LineEdit, apply_fix, parse_fix
-from pytest_brt.agents.look import definitions_called
-from pytest_brt.agents.outcomes import describe_runs, failures
-from pytest_brt.agents.prompts import fenced, numbered, render
-from pytest_brt.agents.reply import fenced_blocks, read_reply
+from pytest_brt.agents.prompts import describe_runs, failures, fenced, numbered, render
+from pytest_brt.agents.reply import fenced_blocks, first_object
 from pytest_brt.agents.trials import Changes, RepairWork
-from pytest_brt.agents.workspace import Observation, Refused
+from pytest_brt.agents.workspace import Observation, Refused, definitions_called
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.request import Reply
 from pytest_brt.project.layout import is_test_path
@@ -122,19 +120,13 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     return Observation(f"Edited {path}. Now:\n{now}\nRun a test of it.", changes)
 
 
-def change(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> str:
-    """Change lines of files."""
-    return changes
-
-
 def _fix_of(reply: Reply) -> list[LineEdit]:
     """Return the fix that a tool was answered; raise FixProblem where it is none."""
-    tools = {"change": change, "write_fix": change}
-    try:
-        call, _ = read_reply(reply.text, tools, is_cut=reply.is_cut)
-    except Refused as refused:
-        raise FixProblem("the answer is no fix: ask for it in other words") from refused
-    return parse_fix(call.arguments[0][1], call.code)
+    changes = first_object(reply.text).get("changes")
+    if reply.is_cut or not isinstance(changes, str):
+        raise FixProblem("the answer is no fix: ask for it in other words")
+    blocks = [block for block in fenced_blocks(reply.text) if not block.startswith("{")]
+    return parse_fix(changes, blocks)
 
 
 def _near(env: RepairWork, path: str, text: str) -> str:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_brt.agents import repair
-from pytest_brt.agents.look import (
+from pytest_brt.agents.loop import Agent
+from pytest_brt.agents.prompts import cut, describe_runs, render, report_text
+from pytest_brt.agents.repair import source_of
+from pytest_brt.agents.trials import RepairWork
+from pytest_brt.agents.workspace import (
     cat,
     code_search,
     extract_method,
@@ -14,11 +18,6 @@ from pytest_brt.agents.look import (
     read_range,
     search_code_base,
 )
-from pytest_brt.agents.loop import Agent
-from pytest_brt.agents.outcomes import describe_runs
-from pytest_brt.agents.prompts import cut, render, report_text
-from pytest_brt.agents.repair import source_of
-from pytest_brt.agents.trials import RepairWork
 from pytest_brt.model.request import Message, estimate
 from pytest_brt.types import Step
 

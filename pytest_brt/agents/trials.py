@@ -5,8 +5,7 @@ A fix runs on a private copy of the changed tree: the failing tests, then existi
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -18,7 +17,6 @@ from pytest_brt.guard import Guard
 from pytest_brt.localise.suspects import files_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.patches.changes import Touched, touched_by
-from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
@@ -91,29 +89,27 @@ class RepairWork(Workspace):
         changed = sorted(self.changed.items())
         return tuple(FileChange(path=p, content=new) for p, new in changed if p != given)
 
+    def _failing(self) -> list[Test]:
+        return [Test.of(judged.test) for judged in self.failing]
+
     @cached_property
     def suspect_lines(self) -> list[str]:
         """The lines that failing tests run, by Ochiai's score (Abreu et al. 2006)."""
-        near = Touched(files=files_of(self.places[:_FIRST]))
-        nearest = self.guard.files.nearest([near])[:_NEARBY]
-        own = [Test.of(judged.test) for judged in self.failing]
-        failed = self._count(own, Verdict.FAIL)
-        passed = self._count([Test(id=path, path=path) for path in nearest], Verdict.PASS)
-        scores = {
-            line: count / sqrt(len(own) * (count + passed[line])) for line, count in failed.items()
-        }
+        files = files_of(self.places[:_FIRST])
+        nearest = self.guard.files.nearest([Touched(files=files)])[:_NEARBY]
+        tests = [*self._failing(), *(Test(id=path, path=path) for path in nearest)]
+        runs = self.engine.run(tests, watch=files, seconds=_WATCHING)
+        fails = sum(run.verdict is Verdict.FAIL for run in runs)
+        scores: dict[tuple[str, int], float] = {}
+        for path in files:
+            masks = [(run.verdict, int(dict(run.ran).get(path, "0"), 16)) for run in runs]
+            for number in range(1, len(self.lines(path)) + 1):
+                verdicts = [verdict for verdict, mask in masks if mask >> number & 1]
+                if failed := verdicts.count(Verdict.FAIL):
+                    both = failed + verdicts.count(Verdict.PASS)
+                    scores[path, number] = failed / sqrt(fails * both)
         best = sorted(scores, key=lambda line: (-scores[line], line))[:_LINES]
         return [f"- {path}:{line} {scores[path, line]:.2f}" for path, line in best]
-
-    def _count(self, tests: Sequence[Test], verdict: Verdict) -> Counter[tuple[str, int]]:
-        """Count the tests with a verdict that run each line of the product."""
-        files = [path for path in sorted(self.index.layout.files) if not is_test_path(path)]
-        counts: Counter[tuple[str, int]] = Counter()
-        for run in self.engine.run(tests, watch=tuple(files), seconds=_WATCHING):
-            for path, mask in run.ran if run.verdict is verdict else ():
-                bits = int(mask, 16)
-                counts.update((path, n) for n in range(bits.bit_length()) if bits >> n & 1)
-        return counts
 
     def try_fixes(
         self, fixes: Iterable[Changes], source: FixSource = FixSource.AGENT
@@ -131,7 +127,7 @@ class RepairWork(Workspace):
         return [self.tried[key] for key in keyed]
 
     def _try(self, source: FixSource, key: str, changes: Changes) -> Trial:
-        tests = [Test.of(judged.test) for judged in self.failing]
+        tests = self._failing()
         runs = self.engine.run(tests, changes, test_seconds=_SECONDS) if tests else ()
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
         # One of several that a model wrote may well demand something wrong.

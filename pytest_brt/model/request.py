@@ -80,9 +80,9 @@ class Usage:
         """Why no model ever answered though one was asked, else ""."""
         return "" if self.is_answered else self.problem
 
-    def part(self, deadline: float = math.inf) -> Usage:
-        """Return what a part of this work spends, which ends no later than this."""
-        return Usage(deadline=min(deadline, self.deadline), above=self)
+    def part(self, deadline: float) -> Usage:
+        """Return what a part of this work spends."""
+        return Usage(deadline=deadline, above=self)
 
     def add(self, cost: Cost) -> None:
         """Add what a request cost that was answered."""

@@ -30,7 +30,7 @@ class Spec(NamedTuple):
     server: Server
 
 
-def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
+def read_spec(text: str) -> Spec:
     """Return what ``--brt-model`` names, as in "gguf:FILE,context=8192" or "ollama:qwen3:8b".
 
     Raises:
@@ -47,10 +47,10 @@ def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
     context = int(size)
     scheme, _, rest = plain.partition(":")
     if plain.endswith(".gguf") or (scheme == "gguf" and rest):
-        path = find_file(plain.removeprefix("gguf:"), env)
+        path = find_file(plain.removeprefix("gguf:"))
         return Spec(f"gguf:{path.name}", Child(path, context or _CONTEXT, engine))
     if scheme in PORTS:
-        known = env.get("OLLAMA_HOST", "") if scheme == "ollama" else ""
+        known = os.environ.get("OLLAMA_HOST", "") if scheme == "ollama" else ""
         port = re.search(r":(\d{1,5})/?$", known)
         url, name = f"127.0.0.1:{port[1] if port else PORTS[scheme]}/v1", rest
     elif scheme == "server" and rest:
@@ -61,18 +61,18 @@ def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
             f"{', '.join(f'{name}:MODEL' for name in PORTS)}, server:URL#MODEL or none)"
         )
     url = url if "//" in url else f"http://{url}"
-    key = env.get("PYTEST_BRT_SERVER_KEY", "")
+    key = os.environ.get("PYTEST_BRT_SERVER_KEY", "")
     return Spec(plain, Server(url, key=key, name=name, context=context))
 
 
-def find_file(name: str, env: Mapping[str, str] = os.environ) -> Path:
+def find_file(name: str) -> Path:
     """Return the GGUF file at a path, or the one in a folder of models that is called so.
 
     Raises:
         ModelProblem: there is none.
     """
     path = Path(name).expanduser()
-    known = [one for one in gguf_files(env) if name in (one.stem, one.name)]
+    known = [one for one in gguf_files() if name in (one.stem, one.name)]
     if not path.is_file() and not known:
         raise ModelProblem(
             f"--brt-model: no such file: {name!r}, and no model of that name (run 'pytest-brt "

@@ -12,14 +12,13 @@ from typing import Any, TextIO
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.model.model import Model, open_model
-from pytest_brt.model.replies import Replies
+from pytest_brt.model.model import Model, Replies, open_model
 from pytest_brt.model.spec import read_spec
 from pytest_brt.plugin.options import Options
 from pytest_brt.report.github import find_address, read_report
 from pytest_brt.report.load import load_issue
 from pytest_brt.reproduce.registry import STRATEGIES
-from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
+from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
@@ -214,7 +213,7 @@ def given_tests(
     from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
 
     if last is not None:
-        return partial(rejudge, last.tests, bench.engine, REPEAT)
+        return partial(rejudge, last.tests, bench.engine)
     subject = bench.engine.subject
     targets = load_targets(options.tests, Path(subject.root), subject.test_root)
-    return partial(judge_given, targets, bench.engine, REPEAT)
+    return partial(judge_given, targets, bench.engine)

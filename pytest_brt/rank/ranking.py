@@ -1,20 +1,23 @@
 """Orders the patches of a report by how likely each is right, with the EPR of each; ties are ties.
 
-A leader that nothing sure stands behind is none. See docs/ranking.md for the model.
+A leader that nothing sure stands behind is none. See docs/ranking.md for the model, whose weights
+but one come from ``bench/ranking.py --fit``.
 """
 
 from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_brt.rank.remarks import SPECIAL
-from pytest_brt.rank.score import logit, score, sigmoid
+from pytest_brt.report.match import ADDRESS
 from pytest_brt.types import (
     Author,
     JudgedTest,
@@ -27,8 +30,19 @@ from pytest_brt.types import (
     Verdict,
 )
 
+#: Log-odds of a patch about which nothing is known.
+PRIOR = -0.4
+#: For passing all bug tests if they were surely right; the same taken off for failing all.
+TESTS = 2.3
+#: For making existing tests fail.
+BREAKS = -1.7
+#: For singling out the reported input, as much as for breaking existing tests: none of the labelled
+#: patches does, so their labels cannot tell.
+SINGLES_OUT = BREAKS
+#: A patch that changes nothing stands behind one that passes a test as likely right as this.
+_HALF = 0.5
 #: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
-MARGIN = 1.0
+_MARGIN = 1.0
 #: "Best" is said where the share of leaders that were right is surely no lower.
 _LEAST = 0.7
 #: Quantile of the normal distribution for the lower end of a 95 % interval.
@@ -120,18 +134,18 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     groups: dict[object, list[Rank]] = {}
     for one in sorted(ranks, key=lambda one: one.name):
         groups.setdefault(_behaviour(one.result), []).append(one)
-    best = {
-        kind: min((score(one.result, tests) for one in group), key=lambda each: each.order)
-        for kind, group in groups.items()
-    }
-    most = min((each.odds for each in best.values() if not each.is_at_fault), default=math.inf)
+    rated = [
+        (min((score(one.result, tests) for one in group), key=lambda each: each.order), group)
+        for group in groups.values()
+    ]
+    rated.sort(key=lambda pair: pair[0].order)
+    most = min((best.odds for best, _ in rated if not best.is_at_fault), default=math.inf)
     scored: list[Rank] = []
-    for number, kind in enumerate(sorted(groups, key=lambda kind: best[kind].order), 1):
-        known = best[kind]
-        share = sigmoid(min(known.odds, most) if known.is_at_fault else known.odds)
-        for one in groups[kind]:
-            scored.append(replace(one, group=number, score=share, because=known.reasons))
-    return _placed(scored, lambda one: best[_behaviour(one.result)].order)
+    for number, (best, group) in enumerate(rated, 1):
+        odds = min(best.odds, most) if best.is_at_fault else best.odds
+        share = 1 / (1 + math.exp(-odds))
+        scored += [replace(r, group=number, score=share, because=best.reasons) for r in group]
+    return _placed(scored, lambda one: rated[one.group - 1][0].order)
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -143,6 +157,75 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
     passing = frozenset((cell.test, cell.verdict is Verdict.PASS) for cell in cells)
     broken = frozenset(regression.test for regression in result.regressions)
     return (passing, broken, result.remark(SPECIAL) is None) if passing else (result.patch.name,)
+
+
+# -- how likely a patch is right
+
+
+class Score(NamedTuple):
+    """What the facts about a patch add up to."""
+
+    #: The log-odds that the patch is right.
+    odds: float
+    #: What moved them, strongest first, a few words each.
+    reasons: tuple[str, ...]
+    #: It makes existing tests fail, fails a test that is believed, or changes nothing.
+    is_at_fault: bool
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """The lower, the better; differences that only the order of additions makes are none."""
+        return (self.is_at_fault, -round(self.odds, 9))
+
+
+def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
+    """Return how likely a patch is right; `tests` are those that decide."""
+    verdicts = result.verdicts
+    seen = [judged for judged in tests if judged.test.id in verdicts]
+    failed = [judged for judged in seen if verdicts[judged.test.id] is not Verdict.PASS]
+    steps = (
+        (TESTS * _by_tests(seen, failed), "by the bug tests"),
+        (BREAKS * bool(result.regressions), "for making existing tests fail"),
+        (SINGLES_OUT * bool(result.remark(SPECIAL)), "for singling out the reported input"),
+    )
+    moved = sorted(steps, key=lambda step: -abs(step[0]))
+    return Score(
+        odds=PRIOR + sum(step for step, _ in steps),
+        reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
+        is_at_fault=bool(result.regressions) or any(_is_fault(result, one) for one in failed),
+    )
+
+
+def _is_fault(result: PatchResult, failed: JudgedTest) -> bool:
+    judgement = failed.judgement
+    return judgement.counts or (
+        bool(result.remark("changes-nothing-shown")) and judgement.confidence >= _HALF
+    )
+
+
+def _by_tests(seen: Sequence[JudgedTest], failed: Sequence[JudgedTest]) -> float:
+    """Return the share of tests that pass, from -1 for none to 1 for all, by their confidence.
+
+    It is as strong as the highest confidence among them. Tests that share a voice share one vote.
+    """
+    if not seen:
+        return 0.0
+    alike = Counter(map(_voice, seen))
+    votes = {one.test.id: one.judgement.confidence / alike[_voice(one)] for one in seen}
+    lost = sum(votes[one.test.id] for one in failed)
+    highest = max(one.judgement.confidence for one in seen)
+    return highest * (1 - 2 * lost / sum(votes.values()))
+
+
+def _voice(judged: JudgedTest) -> tuple[str, ...]:
+    """Return whose vote a test has: what came with a patch, or from one source, has one together.
+
+    Others share it where they fail in the same words.
+    """
+    origin, runs = judged.test.origin, judged.judgement.runs
+    raised = runs[0].raised if runs else None
+    words = (raised.type, ADDRESS.sub("0x", raised.message)) if raised else ()
+    return origin.sources or origin.patches or words or (judged.test.id,)
 
 
 # -- how sure the order is ---------------------------------------------------------------------
@@ -159,28 +242,29 @@ def _with_standings(
     """
     if not any(one.passed for one in ranks):
         return [replace(one, standing=Standing.NO_EVIDENCE) for one in ranks]
-    leader, *others = ranks
+    first, *others = ranks
+    evidence = leading_evidence(first.result, tests)
+    leader = replace(first, leads_by=evidence)
     rivals = {_compare(one, leader) for one in others if one.name not in leader.copies}
-    evidence = leading_evidence(leader.result, tests)
-    leader = replace(leader, leads_by=evidence)
     if not rivals:
         return [leader, *others]
-    first = next((it for it in (Standing.TIED, Standing.CLOSE) if it in rivals), Standing.SEPARATED)
-    if first is Standing.SEPARATED:
-        doubt = _doubt(leader.result, evidence, leaders)
-        first = Standing.UNSURE if doubt else first
-        leader = replace(leader, doubt=doubt)
+    shared = next((it for it in (Standing.TIED, Standing.CLOSE) if it in rivals), None)
+    doubt = None if shared else _doubt(leader.result, evidence, leaders)
+    alone = Standing.UNSURE if doubt else Standing.SEPARATED
     behind = [replace(one, standing=_compare(one, leader)) for one in others]
-    return [replace(leader, standing=first), *behind]
+    return [replace(leader, standing=shared or alone, doubt=doubt), *behind]
 
 
 def _compare(one: Rank, leader: Rank) -> Standing:
     if one.group == leader.group:
         return Standing.TIED
-    if leader.epr is None and one.passed:
-        return Standing.CLOSE  # nothing is known of what stands first
-    lead = logit(leader.score or 0) - logit(one.score or 0)
-    return Standing.CLOSE if lead < MARGIN else Standing.BEHIND
+    lead = _odds(leader) - _odds(one)
+    return Standing.CLOSE if lead < _MARGIN else Standing.BEHIND
+
+
+def _odds(one: Rank) -> float:
+    share = one.score or 0.0
+    return math.log(share / (1 - share))
 
 
 def leading_evidence(result: PatchResult, tests: Sequence[JudgedTest]) -> str:

@@ -23,7 +23,6 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import (
     FileChange,
-    Frame,
     Given,
     JudgedTest,
     Note,
@@ -61,14 +60,14 @@ def find_variations(bug_tests: Iterable[JudgedTest], runner: Runner) -> tuple[Va
     Raises:
         SubjectProblem, SandboxProblem: nothing can be run.
     """
-    own = [call for judged in bug_tests if (call := call_of(judged.test))][:_TESTS]
-    calls = [one for call in own for one in (call, *vary(call))]
+    own = [call for judged in bug_tests if (call := call_of(judged.test))]
+    calls = [one for call in own[:_TESTS] for one in (call, *vary(call))]
     calls.sort(key=lambda call: (call.is_varied, len("".join(call.statements))))
     root = Path(runner.subject.root)
     return tuple(
-        replace(call, before=before, stumbles=_stumbles(before.frame, root))
+        replace(call, before=before, stumbles=_stumbles(before, root))
         for call, before in zip(calls, run_calls(calls, (), runner), strict=True)
-        if before.text or before.raised
+        if before != Outcome()
     )
 
 
@@ -86,8 +85,8 @@ def vary(call: Variation) -> list[Variation]:
             if near and len(variations) <= _VARIATIONS:
                 before = dict(vars(node))
                 vars(node).update(near)
-                new = replace(call, statements=tuple(map(ast.unparse, tree.body)), is_varied=True)
-                variations.setdefault(new.statements, new)
+                new = tuple(map(ast.unparse, tree.body))
+                variations.setdefault(new, replace(call, statements=new, is_varied=True))
                 vars(node).update(before)
     return [*variations.values()][1:]
 
@@ -101,11 +100,11 @@ def _near(literal: ast.expr) -> list[dict[str, object]]:
     near: list[object] = []
     if isinstance(value, int | float):
         near = [type(value)(number) for number in (value + 1, 0, -value, 10 * value, value - 1)]
-    elif isinstance(value, bytes):
+    if isinstance(value, str | bytes):
         near = [value[1:], value[:-1], value * 2]
-    elif isinstance(value, str):
+    if isinstance(value, str):
         digits = re.sub("[0-9]", lambda match: str((int(match[0]) + 1) % 10), value)
-        near = [digits, value[1:], value[:-1], value * 2, value.upper(), f" {value}"]
+        near = [digits, *near, value.upper(), f" {value}"]
     return [{"value": value} for value in near]
 
 
@@ -140,12 +139,10 @@ def _outcome(results: Sequence[StatementResult], size: int) -> Outcome:
     return Outcome(text=text[:_LONGEST] if is_steady(text) else "")
 
 
-def _stumbles(frame: Frame | None, root: Path) -> bool:
-    """Say whether the project's code raised something there, by a line that does not say so.
-
-    Of what is no module of the tree, as code of another language, nothing is known.
-    """
-    if frame is None or not frame.project or not frame.path.endswith(".py"):
+def _stumbles(before: Outcome, root: Path) -> bool:
+    """Say whether the project's code raised something there, by a line that does not say so."""
+    frame = before.frame
+    if frame is None or not frame.project:
         return False
     line = getline(str(root / frame.path), frame.line)
     return bool(line) and not _MEANT.search(line)
@@ -162,9 +159,8 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     that code stumbles, and a patch that breaks nothing gives a value, not the same one everywhere.
     """
     rows = [(call, given) for call, given in _rows(compared, calls) if call.is_varied]
-    changed = {name for call, given in rows for name in given if given[name] != call.before}
-    same = [one.name for one in compared if changed and one.name not in changed]
-    remarks = dict.fromkeys(same, _AS_UNPATCHED)
+    same = [r.name for r in compared if all(given[r.name] == call.before for call, given in rows)]
+    remarks = dict.fromkeys(same, _AS_UNPATCHED) if len(same) < len(compared) else {}
     stumbling = [(call, given) for call, given in rows if call.stumbles]
     sound = [one.name for one in compared if not one.result.regressions]
     right = [n for n in sound if len({given[n].text for _, given in stumbling} - {""}) > 1]
@@ -190,24 +186,21 @@ def find_values(
     """Return what the calls of tests give that only say what is wrong; it decides nothing."""
     weak = {judged.test.id for judged in tests if judged.test.oracle.kind in _WEAK}
     tried = [one for one in ranks if one.result.outcomes]
-    values = []
-    for call, given in _rows(tried, calls):
-        known = [(name, outcome) for name, outcome in given.items() if outcome != Outcome()]
-        if known and call.test in weak and not call.is_varied:
-            values.append(_telling(call, [("no patch", call.before), *known]))
-    return tuple(values)
+    return tuple(
+        _telling(call, [("no patch", call.before), *given.items()])
+        for call, given in _rows(tried, calls)
+        if call.test in weak and not call.is_varied and {*given.values()} - {Outcome()}
+    )
 
 
 def _telling(call: Variation, given: Iterable[tuple[str, Outcome]]) -> Telling:
     """Return what a call gives, with the names together that give the same."""
     names: dict[tuple[str, str], list[str]] = {}
     for name, outcome in given:
-        names.setdefault((outcome.text, outcome.raised), []).append(name)
+        if outcome != Outcome():
+            names.setdefault((outcome.text, outcome.raised), []).append(name)
     *setup, expression = call.statements
-    gives = [
-        Given(patches=tuple(some), text=text, raised=raised)
-        for (text, raised), some in names.items()
-    ]
+    gives = [Given(patches=tuple(names[key]), text=key[0], raised=key[1]) for key in names]
     return Telling(test=call.test, setup=tuple(setup), expression=expression, gives=tuple(gives))
 
 

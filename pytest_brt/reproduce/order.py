@@ -1,29 +1,136 @@
-"""Which tests are shown first: the likeliest, each once."""
+"""What becomes of tests that ran: how much is held of them, shorter ones, and which are shown.
+
+How often a model's tests are right was not measured here: the confidence puts them in order and is
+not said. One counts by itself where it compares the values of the report, or where its failure is
+the reported one and most samples fail so; else where a model's words for it hold (`questions`).
+"""
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pytest_brt.oracle.judge import refused
+from pytest_brt.codec import content_id
+from pytest_brt.oracle.judge import Rating, failing_line, failure_key, judge, refused, run_tests
+from pytest_brt.oracle.report_facts import failure_matches_report, states_values
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.reproduce.strategy import KEEP
-from pytest_brt.types import Attempt, JudgedTest, Verdict
+from pytest_brt.pysource.parse import Function, covers, parse
+from pytest_brt.reproduce.strategy import KEEP, Workbench
+from pytest_brt.types import (
+    COUNTS,
+    Attempt,
+    CandidateTest,
+    Issue,
+    JudgedTest,
+    OracleKind,
+    TestRun,
+    Verdict,
+)
+from pytest_brt.types.report import Reading
+
+#: The failure is the reported one, or not, or speaks against the test; what agreement adds.
+_MATCH, _NO_MATCH, _WRONG, _ALL = 0.5, 0.3, 0.1, 0.09
+#: So many samples that fail alike are no accident, where they are most.
+_AGREE = 3
 
 
-def select(judged: Sequence[JudgedTest], keep: int = KEEP) -> tuple[JudgedTest, ...]:
-    """Return all tests, best first; beyond `keep` candidates the rest are none any more.
+def judge_tests(tests: Sequence[CandidateTest], bench: Workbench, issue: Issue) -> list[JudgedTest]:
+    """Run a model's tests on the unpatched tree and judge each by itself."""
+    runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
+    return [judge_written(test, runs[test.id], bench.facts(issue)) for test in tests]
+
+
+def judge_written(
+    test: CandidateTest,
+    runs: tuple[TestRun, ...],
+    facts: Reading,
+    agree: int = 1,
+    samples: int = 1,
+) -> JudgedTest:
+    """Judge a model's test by its runs on the unpatched tree.
+
+    `agree` of `samples` fail alike, this one too.
+    """
+    run = runs[0] if runs else None
+    raised, is_wrong = (run.raised, run.mismatch) if run else (None, False)
+    match = failure_matches_report(facts, test.source or "", raised)
+    counts = states_values(facts, raised) or (match and agree >= _AGREE and agree * 2 > samples)
+    held = COUNTS if counts else _MATCH if match else _NO_MATCH
+    reasons = (
+        match,
+        f"{agree} of {samples} samples fail alike" if samples > 1 else "",
+        "the test may call the project wrongly" if is_wrong else "",
+    )
+    rating = Rating(
+        confidence=(_WRONG if is_wrong else held) + _ALL * agree / samples,
+        reasons=tuple(filter(None, reasons)),
+    )
+    return judge(test, runs, facts, rating)
+
+
+def reduce_test(item: JudgedTest, bench: Workbench) -> JudgedTest:
+    """Return a model's candidate without assertions that its failure does not need.
+
+    A sixth of the tests that models write carry assertions that have nothing to do with the bug
+    (paper 001, requirement 4); each of them can break a right fix. Those that hold before the
+    failing one are cut, and what they call goes on running. The shorter test is run; the longer
+    one stays where that fails otherwise.
+    """
+    test, runs = item.test, item.judgement.runs
+    source = test.source or ""
+    if not item.judgement.candidate or test.oracle.kind is not OracleKind.WRITTEN:
+        return item
+    short = without_assertions(source, failing_line(test, runs[0]))
+    shorter = replace(test, id=content_id(test.issue, test.path, short), source=short)
+    if short != source:
+        again = run_tests([shorter], bench.engine, bench.repeat)[shorter.id]
+        if {*map(failure_key, again)} == {failure_key(runs[0])}:
+            return JudgedTest(test=shorter, judgement=replace(item.judgement, runs=again))
+    return item
+
+
+def without_assertions(source: str, line: int) -> str:
+    r"""Return the test that fails at `line` without plain assertions before that.
+
+    >>> without_assertions("def test_a():\n    assert a\n    assert f() == 1\n    assert b\n", 4)
+    'def test_a():\n    f()\n    assert b\n'
+    """
+    functions = [node for node in ast.walk(parse(source)) if isinstance(node, Function)]
+    lines = source.split("\n")
+    for node in reversed([n for one in functions if covers(one, line) for n in one.body]):
+        end = node.end_lineno or node.lineno
+        if isinstance(node, ast.Assert) and end < line:
+            kept = node.test
+            if isinstance(kept, ast.Compare) and not any(map(_acts, kept.comparators)):
+                kept = kept.left
+            call = f"{' ' * node.col_offset}{ast.unparse(kept)}"
+            lines[node.lineno - 1 : end] = [call] if _acts(kept) else []
+    return "\n".join(lines)
+
+
+def _acts(node: ast.expr) -> bool:
+    """Return whether an expression may call or bind something."""
+    return "(" in ast.unparse(node)
+
+
+def select(judged: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
+    """Return all tests, best first; beyond some candidates the rest are none any more.
 
     Candidates go by confidence, and in their order where it is the same.
     """
     order = {Verdict.FAIL: 0, Verdict.PASS: 1}  # of what is no candidate
-    best = sorted(judged, key=lambda one: order.get(one.judgement.verdict, 2))
-    tests = without_doubles(sorted(best, key=lambda one: -one.judgement.confidence))
+    tests = without_doubles(
+        sorted(
+            judged,
+            key=lambda one: (-one.judgement.confidence, order.get(one.judgement.verdict, 2)),
+        )
+    )
     good = [item for item in tests if item.judgement.candidate]
-    reason = f"not kept: {keep} likelier ones were found"
-    over = [dropped(item, reason) for item in good[keep:]]
-    return (*good[:keep], *over, *(item for item in tests if item not in good))
+    reason = f"not kept: {KEEP} likelier ones were found"
+    over = [dropped(item, reason) for item in good[KEEP:]]
+    return (*good[:KEEP], *over, *(item for item in tests if item not in good))
 
 
 def without_doubles(

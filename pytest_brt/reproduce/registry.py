@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -10,37 +10,35 @@ from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import Attempt, Issue
 
 
-def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.replay import attempt
+def _attempt(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
+    """Carry out a strategy; what those import that ask a model takes long."""
+    if name == "replay":
+        from pytest_brt.reproduce.replay import attempt
 
-    return attempt(issue, index, bench)
-
-
-def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
-    """Carry out a strategy that asks a model; what these import takes long."""
+        return attempt(issue, index, bench)
     from pytest_brt.project.index import open_index
-    from pytest_brt.reproduce.prompt import Findings, gather
-    from pytest_brt.reproduce.strategies.agent import write_tests
-    from pytest_brt.reproduce.strategies.auto import Auto
-    from pytest_brt.reproduce.strategies.invert import invert
-    from pytest_brt.reproduce.strategies.libro import libro
+    from pytest_brt.reproduce.agent import write_tests
+    from pytest_brt.reproduce.auto import Auto
+    from pytest_brt.reproduce.invert import invert
+    from pytest_brt.reproduce.libro import libro
+    from pytest_brt.reproduce.prompt import gather
 
-    strategies: Mapping[str, Callable[[int, Workbench, Findings], Attempt]]
-    strategies = {"libro": libro, "invert": invert, "agent": write_tests}
     with open_index(Path(bench.engine.subject.root), bench.cache) as project:
         if name == "auto":
             return Auto(issue, index, bench, project).run()
         # The papers' run nothing beforehand.
         observed = bench.observed(issue) if name == "invert" else None
-        return strategies[name](index, bench, gather(issue, project, bench, observed))
+        findings = gather(issue, project, bench, observed)
+        strategies = {"libro": libro, "invert": invert, "agent": write_tests}
+        return strategies[name](index, bench, findings)
 
 
 #: By name. Replay is deterministic and LIBRO's run is of many samples: one run is enough of
 #: these. BRT Agent makes as many as in paper 001.
 STRATEGIES: Mapping[str, Strategy] = {
-    "replay": Strategy(attempt=_replay),
-    "libro": Strategy(attempt=partial(_asking, "libro"), asks=True, asks_again=True),
-    "invert": Strategy(attempt=partial(_asking, "invert"), asks=True),
-    "agent": Strategy(attempt=partial(_asking, "agent"), runs=20, asks=True, asks_again=True),
-    "auto": Strategy(attempt=partial(_asking, "auto"), asks=True),
+    "replay": Strategy(attempt=partial(_attempt, "replay")),
+    "libro": Strategy(attempt=partial(_attempt, "libro"), asks=True, asks_again=True),
+    "invert": Strategy(attempt=partial(_attempt, "invert"), asks=True),
+    "agent": Strategy(attempt=partial(_attempt, "agent"), runs=20, asks=True, asks_again=True),
+    "auto": Strategy(attempt=partial(_attempt, "auto"), asks=True),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
@@ -26,10 +27,11 @@ from pytest_brt.types import (
     Oracle,
     OracleKind,
     Origin,
+    Raised,
     Verdict,
 )
 
-#: Drafts that are run at once.
+#: Tests that are run at once.
 _MOST = 16
 #: What a test lacks that only wants an exception gone.
 _OPEN = "it accepts any result: say what it should return"
@@ -48,13 +50,13 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     observed = bench.observed(issue)
     drafts = ask_oracles(observed)
     bench.say("trying the tests of the report on the unpatched tree")
-    maker = _Maker(observed, bench)
-    tests = [*maker.reporters_tests(), *maker.tests(drafts)]
-    judged, notes = maker.judge(tests), tuple[Note, ...]()
+    maker = _Maker(observed, bench, bench.engine.subject.test_root)
+    judged = maker.judge(chain(maker.reporters_tests(), maker.tests(drafts)))
+    notes: tuple[Note, ...] = ()
     if judged and _all_broken(judged):
         # Among the project's own tests their conftest.py may need what is not installed.
-        maker.folder = "."
-        moved = maker.judge(tests)
+        maker = _Maker(observed, bench, ".")
+        moved = maker.judge(chain(maker.reporters_tests(), maker.tests(drafts)))
         if not _all_broken(moved):
             text = f"placed in the project root, because {judged[0].judgement.runs[0].cause.text}"
             judged, notes = moved, (Note(code="put-at-top", text=text),)
@@ -88,10 +90,10 @@ _Made = tuple[CandidateTest, Evidence]
 class _Maker:
     """Makes tests for one report, and judges them."""
 
-    def __init__(self, observed: ObservedReport, bench: Workbench) -> None:
+    def __init__(self, observed: ObservedReport, bench: Workbench, folder: str) -> None:
         self.observed, self.bench = observed, bench
         #: Where the tests are put.
-        self.folder = bench.engine.subject.test_root
+        self.folder = folder
         self.stem = f"test_{slug(observed.reading.issue.title)}"
         #: Tests so far, but for their names.
         self.bodies: set[str] = set()
@@ -102,47 +104,43 @@ class _Maker:
         for own in self.observed.reading.tests:
             if source := complete_test(own, self.observed.imports):
                 file = f"{self.stem}_{own.name.rpartition('::')[2]}.py"
-                test = self._test(own.name, file, source, oracle)
-                yield test, Evidence.OWN_TEST
+                yield self._test(own.name, file, source, oracle), Evidence.OWN_TEST
 
-    def tests(self, drafts: Iterable[Draft]) -> list[_Made]:
-        """Return the best drafts as tests, each once."""
-        made: list[_Made] = []
+    def tests(self, drafts: Iterable[Draft]) -> Iterator[_Made]:
+        """Yield the best drafts as tests, each once."""
         for draft in drafts:
             number = len(self.bodies) + 1
             name = f"{self.stem}_{number}" if number > 1 else self.stem
             source = write_test(draft, self.observed, name) or ""
             body = source.replace(f"def {name}(", "def test(")
-            if source and body not in self.bodies and len(made) < _MOST:
+            if source and body not in self.bodies:
                 self.bodies.add(body)
                 oracle = Oracle(kind=draft.kind, sentence=draft.sentence)
-                test = self._test(name, f"{name}.py", source, oracle)
-                made.append((replace(test, expects=draft.expects), draft.evidence))
-        return made
+                test = self._test(name, f"{name}.py", source, oracle, draft.expects)
+                yield test, draft.evidence
 
-    def _test(self, name: str, file: str, source: str, oracle: Oracle) -> CandidateTest:
+    def _test(
+        self, name: str, file: str, source: str, oracle: Oracle, expects: Raised | None = None
+    ) -> CandidateTest:
+        issue, path = self.observed.reading.issue.id, PurePosixPath(self.folder, file).as_posix()
         return CandidateTest(
-            id="",
+            id=content_id(issue, path, source, name),
             name=name,
-            issue=self.observed.reading.issue.id,
+            issue=issue,
             origin=Origin(strategy="replay"),
             oracle=oracle,
-            path=file,
+            path=path,
             source=source,
+            expects=expects,
         )
 
     def judge(self, made: Iterable[_Made]) -> list[JudgedTest]:
-        """Put tests into the folder, run them on the unpatched tree and judge them."""
-        placed = []
-        for test, evidence in made:
-            path = PurePosixPath(self.folder, test.path).as_posix()
-            id_ = content_id(test.issue, path, test.source or "", test.name)
-            placed.append((replace(test, id=id_, path=path), evidence))
-        runs = run_tests([test for test, _ in placed], self.bench.engine, REPEAT)
-        reading = self.observed.reading
+        """Run tests on the unpatched tree and judge them."""
+        made = [*islice(made, _MOST)]
+        runs = run_tests([test for test, _ in made], self.bench.engine, REPEAT)
         judged = []
-        for test, evidence in placed:
+        for test, evidence in made:
             reasons = (_OPEN,) if test.oracle.kind is OracleKind.NO_RAISE else ()
             rating = Rating(evidence=evidence, reasons=reasons)
-            judged.append(judge(test, runs[test.id], reading, rating))
+            judged.append(judge(test, runs[test.id], self.observed.reading, rating))
         return judged

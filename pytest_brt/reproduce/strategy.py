@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,11 +62,6 @@ class Workbench:
     reports: Once[str, ObservedReport] = field(default_factory=Once)
     #: Where the project's index is kept between runs; None keeps it in memory.
     cache: Path | None = None
-
-    @property
-    def over(self) -> bool:
-        """Whether the time is used up."""
-        return time.monotonic() >= self.deadline
 
     def facts(self, issue: Issue) -> Reading:
         """Return what a report says."""

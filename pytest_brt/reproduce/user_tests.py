@@ -12,6 +12,7 @@ from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.project.layout import scan_tree
 from pytest_brt.project.pytest_config import USUAL, read_config
+from pytest_brt.reproduce.strategy import REPEAT
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
@@ -89,16 +90,14 @@ def _without_marks(path: str, source: str) -> str:
     return data.decode()
 
 
-def judge_given(
-    files: Sequence[CandidateTest], engine: Runner, repeat: int
-) -> tuple[JudgedTest, ...]:
+def judge_given(files: Sequence[CandidateTest], engine: Runner) -> tuple[JudgedTest, ...]:
     """Run the files on the unpatched tree and return each test found in them, judged.
 
     A candidate fails every time; what it fails of is the business of who wrote it.
     """
     return tuple(
         judge(test, runs, None, Rating(confidence=1.0))
-        for test, runs in each_test(files, engine, repeat)
+        for test, runs in each_test(files, engine, REPEAT)
     )
 
 
@@ -125,7 +124,7 @@ def with_review(judged: JudgedTest, review: Review) -> JudgedTest:
     return replace(judged, judgement=new, review=review)
 
 
-def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple[JudgedTest, ...]:
+def rejudge(tests: tuple[JudgedTest, ...], engine: Runner) -> tuple[JudgedTest, ...]:
     """Run tests of an earlier run again on the tree as it is now.
 
     What was a candidate stays one only if it still fails; its confidence is kept, but a person who
@@ -133,7 +132,7 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple
     """
     before = [judged for judged in tests if judged.judgement.candidate]
     is_sure = any(judged.review is Review.ACCEPTED for judged in before)
-    runs = run_tests([judged.test for judged in before], engine, repeat)
+    runs = run_tests([judged.test for judged in before], engine, REPEAT)
     again = []
     for judged in before:
         old = judged.judgement

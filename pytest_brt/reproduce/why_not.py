@@ -6,11 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.draft import shorten
+from pytest_brt.oracle.judge import first_line
 from pytest_brt.render.words import count
 from pytest_brt.types import JudgedTest, Note, Verdict
 from pytest_brt.types.report import ClaimKind
 
 _UNCLEAR = "it is unclear which result of the report's code is wrong, and what is right"
+_NOTHING_RAN = {
+    "only-traceback": "the report has a traceback, but no Python code that leads to it",
+    "no-code": "the report has no Python code that could be run",
+}
 #: Reasons, and names or values of one, that are listed; and results.
 _MOST, _FEW = 6, 3
 #: What to do about each kind of reason.
@@ -38,12 +43,10 @@ def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[Note
         _note("unreadable-code", f"not Python 3 and left out: line {one.line}: {one.code!r}")
         for one in observed.reading.left_out
     ]
-    if not ran and any(raised.frames for raised in observed.reading.exceptions):
-        text = "the report has a traceback, but no Python code that leads to it"
-        return (*left_out, _note("only-traceback", text))
     if not ran:
-        text = "the report has no Python code that could be run"
-        return (*left_out, _note("no-code", text))
+        has_traceback = any(raised.frames for raised in observed.reading.exceptions)
+        code = "only-traceback" if has_traceback else "no-code"
+        return (*left_out, _note(code, _NOTHING_RAN[code]))
     reasons = [*_of_code(ran), *_of_tests(tests)][:_MOST]
     return (*(reasons or [_note("not-stated", _UNCLEAR)]), *left_out)
 
@@ -64,7 +67,7 @@ def _of_code(ran: Sequence[Observation]) -> Iterator[Note]:
             yield _note("ended", f"{where}{one.ended}: {shorten(one.source)!r}")
         raised, claims = one.raised, one.statement.claims_of(ClaimKind.RAISES)
         if raised and not one.missing and raised.name not in [one.exception for one in claims]:
-            message = f"{raised.type}: {raised.message}".split("\n")[0][:160]
+            message = f"{raised.type}: {first_line(raised)}"
             yield _note("raises", f"{where}{shorten(one.source)!r} raises {message}")
 
 

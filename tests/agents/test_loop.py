@@ -2,12 +2,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.agents.look import cat, code_search, extract_method, get_classes_and_methods
 from pytest_brt.agents.loop import Agent, is_loop, run_agent
 from pytest_brt.agents.specs import AUTO_REPAIR, PASSERINE, REPAIR_AGENT, STATES
-from pytest_brt.agents.workspace import Observation, Workspace
+from pytest_brt.agents.workspace import (
+    Observation,
+    Workspace,
+    cat,
+    code_search,
+    extract_method,
+    get_classes_and_methods,
+)
 from pytest_brt.model.request import Message
-from pytest_brt.reproduce.strategies.agent import BRT_AGENT
+from pytest_brt.reproduce.agent import BRT_AGENT
 from pytest_brt.types import Call, Ending, Step
 from tests.agents.project import Make
 

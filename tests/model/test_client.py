@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
+from pytest_brt.errors import ModelProblem, Overflowed
 from pytest_brt.model.request import Usage
 from tests.model.serve import Answer, ask, completion, open_model, serving
 
@@ -124,13 +124,6 @@ def test_a_server_that_tells_nonsense_of_its_models(models: object) -> None:
         pytest.raises(ModelProblem, match="not an OpenAI-compatible server"),
     ):
         open_model(url).text(ask("hello"))
-
-
-def test_a_server_that_hangs_is_left_at_the_deadline() -> None:
-    with serving(lambda _: None) as url:
-        model = open_model(url, Usage(deadline=time.monotonic() + 1))
-        with pytest.raises(OutOfTime):
-            model.text(ask("hello"))
 
 
 def test_what_came_in_time_is_had() -> None:

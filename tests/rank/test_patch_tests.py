@@ -17,10 +17,9 @@ from pytest_brt.rank.patch_tests import (
     judge_patch_tests,
     may_bring_tests,
 )
-from pytest_brt.rank.ranking import rank
 from pytest_brt.sandbox.placing import Test, place_tests
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import Evidence, FileChange, JudgedTest, Patch, Verdict
+from pytest_brt.types import FileChange, JudgedTest, Patch, Verdict
 from tests.support.projects import open_on
 from tests.support.trees import write_tree
 
@@ -35,19 +34,7 @@ RIGHT = CORE.replace("int(float(number)) * factor", "int(float(number) * factor)
 SPECIAL = CORE.replace(
     "    number, unit", "    if text == '0.5 MB':\n        return 524288\n    number, unit"
 )
-SWALLOWED = CORE.replace(
-    "    return int(float(number)) * factor",
-    "    size = float(number) * factor\n    return int(size) if unit == 'MB' else None",
-)
-CUT = CORE.replace("int(float(number))", "round(float(number))")
 HALF = "def test_half():\n    assert parse('0.5 MB') == 524288\n"
-#: What each patch makes of the module, and the test that it adds.
-PATCHES = {
-    "right": (RIGHT, "def test_kb():\n    assert parse('1.5 KB') == 1536\n"),
-    "special": (SPECIAL, HALF),
-    "swallowed": (SWALLOWED, "def test_large():\n    assert parse('2.5 MB') > 2 * 1024 ** 2\n"),
-    "cut": (CUT, "def test_rounds():\n    assert parse('1.6 KB') == 2048\n"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +50,6 @@ def patch_of(root: Path, name: str, files: dict[str, str], source: str = "") -> 
     return Patch(id=name, name=name, text=canonical_diff(changes, root), source=source)
 
 
-def pool(root: Path) -> list[Patch]:
-    return [
-        patch_of(root, name, {"core.py": code, "tests/test_core.py": f"{SUITE}\n\n{test}"})
-        for name, (code, test) in PATCHES.items()
-    ]
-
-
 def judged(engine: Runner, patches: list[Patch]) -> tuple[JudgedTest, ...]:
     root = Path(engine.subject.root)
     tests = find_patch_tests(patches, root)
@@ -82,24 +62,6 @@ def reasons(engine: Runner, *patches: Patch) -> dict[str, str]:
         found.test.name: "" if found.judgement.candidate else found.judgement.reason
         for found in judged(engine, list(patches))
     }
-
-
-def test_the_right_patch_is_first_by_the_tests_of_all_without_any_report(engine: Runner) -> None:
-    patches = pool(Path(engine.subject.root))
-    tests = judged(engine, patches)
-    assert [found.test.name for found in tests] == [
-        "test_kb",
-        "test_half",
-        "test_large",
-        "test_rounds",
-    ]
-    assert {found.judgement.evidence for found in tests} == {Evidence.PATCH_TEST}
-    ranks = rank(tuple(evaluate(p, tests, engine) for p in patches), tests)
-    assert ranks[0].name == "right"
-    by_name = {rank.name: rank for rank in ranks}
-    assert (by_name["right"].passed, by_name["right"].total) == (2, 3)
-    (own,) = by_name["right"].result.own_cells
-    assert own.verdict is Verdict.PASS
 
 
 def test_equal_tests_are_one_that_speaks_of_none_who_brought_it(engine: Runner) -> None:

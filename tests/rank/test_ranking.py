@@ -61,16 +61,6 @@ def test_a_regression_breaks_a_tie_and_says_so() -> None:
     assert first.standing is Standing.SEPARATED
 
 
-def test_behaving_alike_is_a_tie() -> None:
-    ranks = ranked((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
-    assert names(ranks) == ["a", "b", "c"]
-    assert [rank.standing for rank in ranks] == [
-        Standing.TIED,
-        Standing.TIED,
-        Standing.BEHIND,
-    ]
-
-
 def test_the_same_patch_written_twice_is_one_patch() -> None:
     safe = broken(0)
     results = (

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -43,12 +41,6 @@ RIGHT = HEAD + "return float(text.strip('KB')) * 1024\n"
 ROUNDED = HEAD + "return math.floor(float(text.strip('KB'))) * 1024 + 512\n"
 LITERAL = HEAD + "return 1536.0 if text == '1.5KB' else int(text)\n"
 CHANCE = HEAD + "import random\n    return 1536.0 + random.random()\n"
-#: It refuses what it does not know on purpose, and other than the unpatched code.
-REFUSING = (
-    HEAD
-    + "if not text.endswith('KB'): raise ValueError('no unit')\n    "
-    + ("return float(text[:-2]) * 1024\n")
-)
 SWALLOWING = (
     HEAD + "try:\n        return int(text)\n    except ValueError:\n        return 1536.0\n"
 )
@@ -161,46 +153,11 @@ def remarks(engine: Runner, *breaking: str, **patches: str) -> dict[str, str]:
     }
 
 
-def test_a_patch_that_still_raises_for_other_inputs_handles_the_reported_one_alone(
-    engine: Runner,
-) -> None:
-    (shown,) = remarks(engine, right=RIGHT, literal=LITERAL).items()
-    assert shown[0] == "literal"
-    assert shown[1].startswith("singles-out-input: may handle only the reported input: size(")
-    assert shown[1].endswith(" still raises ValueError")
-
-
 def test_one_answer_for_all_or_a_patch_that_breaks_something_is_no_proof(engine: Runner) -> None:
     (swallowed,) = remarks(engine, swallowing=SWALLOWING, literal=LITERAL).values()
     (harmed,) = remarks(engine, "right", right=RIGHT, literal=LITERAL).values()
     for text in (swallowed, harmed):
         assert text.startswith("as-unpatched: on all variations ")
-
-
-def test_a_refusal_in_other_words_is_none_of_the_bug(engine: Runner) -> None:
-    assert remarks(engine, right=RIGHT, refusing=REFUSING) == {}
-
-
-@pytest.mark.parametrize(
-    ("line", "is_special"),
-    [
-        ("return int(text)", True),
-        ("raise ValueError(text)", False),
-        ("assert text.isdigit(), text", False),
-        ("return __import__('json').loads(text)", False),
-    ],
-)
-def test_what_is_raised_on_purpose_or_in_a_library_may_be_right(
-    line: str, is_special: bool, tmp_path: Path
-) -> None:
-    core = f"def size(text):\n    {line}\n"
-    write_tree(tmp_path, {"core.py": core})
-    literal = core.replace("    ", "    if text == '1.5KB': return 1536.0\n    ", 1)
-    with closing(open_on(tmp_path)) as runner:
-        ranks, calls = tried(runner, right=RIGHT, literal=literal)
-    notes = find_remarks(ranks, calls)
-    assert [*notes] == ["literal"]
-    assert (notes["literal"].code == "singles-out-input") is is_special
 
 
 def test_those_that_fail_no_more_tests_than_the_first_are_compared() -> None:

@@ -75,11 +75,10 @@ def test_the_same_code_is_not_a_candidate_twice() -> None:
     assert sum(item.judgement.candidate for item in chosen) == 1
 
 
-def test_keep_leaves_the_best_and_says_why_of_the_rest() -> None:
-    items = [judged("a", 0.8), judged("b", 0.7, where="g"), judged("c", 0.6, where="h")]
-    chosen = select(items, keep=2)
-    assert [item.judgement.candidate for item in chosen] == [True, True, False]
-    assert "not kept" in chosen[2].judgement.reason
+def test_the_best_five_are_kept_and_why_no_other_is_said() -> None:
+    chosen = select([judged(name, 0.8, where=name) for name in "abcdef"])
+    assert [item.judgement.candidate for item in chosen] == [*[True] * 5, False]
+    assert "not kept" in chosen[5].judgement.reason
 
 
 def test_what_several_runs_wrote_is_a_candidate_once() -> None:

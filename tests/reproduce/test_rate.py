@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.reproduce.rate import judge_written
+from pytest_brt.reproduce.order import judge_written
 from pytest_brt.types import (
     CandidateTest,
     Frame,

@@ -56,11 +56,6 @@ def test_oracles(engine: Runner, text: str, kind: OracleKind, asserted: str) -> 
     assert asserted in (made[0].test.source or "")
 
 
-def test_what_the_report_calls_right_anywhere_is_not_forbidden(engine: Runner) -> None:
-    text = "```python\ndouble(2)\n```\n```\n5\n```\n\n`double(2)` returns `5`, that works fine."
-    assert candidates(engine, text) == []
-
-
 def test_of_two_shown_results_the_one_of_the_title_comes_first(engine: Runner) -> None:
     text = "# double() is off\n\n```\n>>> double(2)\n5\n>>> check(7)\n7\n```\n"
     first = made(engine, text).tests[0]
@@ -93,8 +88,3 @@ def test_why_there_is_no_test(engine: Runner, text: str, code: str, words: str) 
     assert not any(item.judgement.candidate for item in made.tests)
     assert made.misses[0].code == code
     assert words in made.misses[0].text
-
-
-def test_a_bug_that_does_not_show_has_a_test_that_passes(engine: Runner) -> None:
-    made = attempt(engine, "```\n>>> from pkg import check\n>>> check(1)\n2\n```\nThat is wrong.")
-    assert [item.test.oracle.kind for item in made.settled] == [OracleKind.GONE]

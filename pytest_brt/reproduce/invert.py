@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pytest_brt.agents.prompts import render
 from pytest_brt.model.request import Message, Request
 from pytest_brt.reproduce.extract import Extractor
+from pytest_brt.reproduce.order import judge_tests
 from pytest_brt.reproduce.prompt import Findings, fitted
-from pytest_brt.reproduce.rate import judge_tests
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.types import Attempt, JudgedTest, Note, Origin, Verdict
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.agents.look import cat, code_search
 from pytest_brt.agents.loop import Agent, run_agent
-from pytest_brt.agents.outcomes import describe_runs
-from pytest_brt.agents.prompts import cut, render
-from pytest_brt.agents.workspace import Observation, Refused, Workspace
+from pytest_brt.agents.prompts import cut, describe_runs, render
+from pytest_brt.agents.workspace import Observation, Refused, Workspace, cat, code_search
 from pytest_brt.oracle.judge import refusal
 from pytest_brt.project.pytest_config import USUAL
 from pytest_brt.pysource.parse import decode
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor
-from pytest_brt.reproduce.order import select
+from pytest_brt.reproduce.order import judge_tests, select
 from pytest_brt.reproduce.prompt import Findings
-from pytest_brt.reproduce.rate import judge_tests
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import most_severe

@@ -1,1 +1,0 @@
-"""The ways in which tests are made with a model."""
