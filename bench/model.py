@@ -19,7 +19,8 @@ from typing import Any
 
 from pytest_brt.model.child import Child, engines
 from pytest_brt.model.client import Server
-from pytest_brt.model.model import Replies, open_model
+from pytest_brt.model.model import open_model
+from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import read_spec
 

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_brt.bounded import bounded_text, read_bounded
 from pytest_brt.errors import BrtError, IssueProblem, UsageProblem
-from pytest_brt.model.model import Replies
+from pytest_brt.model.replies import Replies
 from pytest_brt.patches.sources import read_patches
 from pytest_brt.report.load import load_issue
 from pytest_brt.reproduce.user_tests import load_targets

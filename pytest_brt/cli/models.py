@@ -17,7 +17,8 @@ from pytest_brt import __version__
 from pytest_brt.cli.run import write_files
 from pytest_brt.errors import BrtError
 from pytest_brt.model.child import engines
-from pytest_brt.model.model import Replies, open_model
+from pytest_brt.model.model import open_model
+from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import PORTS, gguf_files, read_spec
 from pytest_brt.shown import say

@@ -12,7 +12,8 @@ from typing import Any, TextIO
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.model.model import Model, Replies, open_model
+from pytest_brt.model.model import Model, open_model
+from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
 from pytest_brt.plugin.options import Options
 from pytest_brt.report.github import find_address, read_report

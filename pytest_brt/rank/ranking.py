@@ -1,23 +1,20 @@
 """Orders the patches of a report by how likely each is right, with the EPR of each; ties are ties.
 
-A leader that nothing sure stands behind is none. See docs/ranking.md for the model, whose weights
-but one come from ``bench/ranking.py --fit``.
+A leader that nothing sure stands behind is none. See docs/ranking.md for the model.
 """
 
 from __future__ import annotations
 
 import math
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from pytest_brt.rank.remarks import SPECIAL
-from pytest_brt.report.match import ADDRESS
+from pytest_brt.rank.score import score
 from pytest_brt.types import (
     Author,
     JudgedTest,
@@ -30,17 +27,6 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: Log-odds of a patch about which nothing is known.
-PRIOR = -0.4
-#: For passing all bug tests if they were surely right; the same taken off for failing all.
-TESTS = 2.3
-#: For making existing tests fail.
-BREAKS = -1.7
-#: For singling out the reported input, as much as for breaking existing tests: none of the labelled
-#: patches does, so their labels cannot tell.
-SINGLES_OUT = BREAKS
-#: A patch that changes nothing stands behind one that passes a test as likely right as this.
-_HALF = 0.5
 #: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
 _MARGIN = 1.0
 #: "Best" is said where the share of leaders that were right is surely no lower.
@@ -157,75 +143,6 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
     passing = frozenset((cell.test, cell.verdict is Verdict.PASS) for cell in cells)
     broken = frozenset(regression.test for regression in result.regressions)
     return (passing, broken, result.remark(SPECIAL) is None) if passing else (result.patch.name,)
-
-
-# -- how likely a patch is right
-
-
-class Score(NamedTuple):
-    """What the facts about a patch add up to."""
-
-    #: The log-odds that the patch is right.
-    odds: float
-    #: What moved them, strongest first, a few words each.
-    reasons: tuple[str, ...]
-    #: It makes existing tests fail, fails a test that is believed, or changes nothing.
-    is_at_fault: bool
-
-    @property
-    def order(self) -> tuple[bool, float]:
-        """The lower, the better; differences that only the order of additions makes are none."""
-        return (self.is_at_fault, -round(self.odds, 9))
-
-
-def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
-    """Return how likely a patch is right; `tests` are those that decide."""
-    verdicts = result.verdicts
-    seen = [judged for judged in tests if judged.test.id in verdicts]
-    failed = [judged for judged in seen if verdicts[judged.test.id] is not Verdict.PASS]
-    steps = (
-        (TESTS * _by_tests(seen, failed), "by the bug tests"),
-        (BREAKS * bool(result.regressions), "for making existing tests fail"),
-        (SINGLES_OUT * bool(result.remark(SPECIAL)), "for singling out the reported input"),
-    )
-    moved = sorted(steps, key=lambda step: -abs(step[0]))
-    return Score(
-        odds=PRIOR + sum(step for step, _ in steps),
-        reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
-        is_at_fault=bool(result.regressions) or any(_is_fault(result, one) for one in failed),
-    )
-
-
-def _is_fault(result: PatchResult, failed: JudgedTest) -> bool:
-    judgement = failed.judgement
-    return judgement.counts or (
-        bool(result.remark("changes-nothing-shown")) and judgement.confidence >= _HALF
-    )
-
-
-def _by_tests(seen: Sequence[JudgedTest], failed: Sequence[JudgedTest]) -> float:
-    """Return the share of tests that pass, from -1 for none to 1 for all, by their confidence.
-
-    It is as strong as the highest confidence among them. Tests that share a voice share one vote.
-    """
-    if not seen:
-        return 0.0
-    alike = Counter(map(_voice, seen))
-    votes = {one.test.id: one.judgement.confidence / alike[_voice(one)] for one in seen}
-    lost = sum(votes[one.test.id] for one in failed)
-    highest = max(one.judgement.confidence for one in seen)
-    return highest * (1 - 2 * lost / sum(votes.values()))
-
-
-def _voice(judged: JudgedTest) -> tuple[str, ...]:
-    """Return whose vote a test has: what came with a patch, or from one source, has one together.
-
-    Others share it where they fail in the same words.
-    """
-    origin, runs = judged.test.origin, judged.judgement.runs
-    raised = runs[0].raised if runs else None
-    words = (raised.type, ADDRESS.sub("0x", raised.message)) if raised else ()
-    return origin.sources or origin.patches or words or (judged.test.id,)
 
 
 # -- how sure the order is ---------------------------------------------------------------------

@@ -26,8 +26,9 @@ from pytest_brt.render.words import run_words
 from pytest_brt.reproduce.agent import write_tests
 from pytest_brt.reproduce.invert import invert
 from pytest_brt.reproduce.libro import Libro, size_of
-from pytest_brt.reproduce.order import reduce_test, select
+from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import Findings, fitted, gather
+from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.replay import attempt as replay
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import COUNTS, Attempt, Issue, JudgedTest, Note

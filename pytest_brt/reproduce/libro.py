@@ -19,8 +19,9 @@ from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import catches_named, failure_matches_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor
-from pytest_brt.reproduce.order import dropped, judge_written, reduce_test, without_doubles
+from pytest_brt.reproduce.order import dropped, judge_written, without_doubles
 from pytest_brt.reproduce.prompt import Findings, fitted
+from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.strategy import KEEP, Workbench, seed_of
 from pytest_brt.types import (
     COUNTS,

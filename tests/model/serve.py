@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pytest_brt.model.model import Model, Replies
+from pytest_brt.model.model import Model
 from pytest_brt.model.model import open_model as open_spec
+from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import read_spec
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.model.model import Replies
+from pytest_brt.model.replies import Replies
 from tests.model.serve import ask, completion, open_model, serving
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_brt.errors import ModelProblem, UsageProblem
-from pytest_brt.model.model import Model, Replies
+from pytest_brt.model.model import Model
+from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import Rating, judge
 from pytest_brt.pipeline import Plan

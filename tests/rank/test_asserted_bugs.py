@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.rank.evaluate import without_asserted_bugs
+from pytest_brt.rank.asserted_bugs import without_asserted_bugs
 from pytest_brt.types import COUNTS, Guarded, JudgedTest
 from tests.support.rows import broken, judged
 from tests.support.trees import write_tree

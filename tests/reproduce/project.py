@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_brt.model.model import Model, Replies
+from pytest_brt.model.model import Model
+from pytest_brt.model.replies import Replies
 from pytest_brt.report.load import read_issue
 from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.strategy import Workbench

@@ -8,7 +8,7 @@ import pytest
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.reproduce.auto import is_in_report
 from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
-from pytest_brt.reproduce.order import without_assertions
+from pytest_brt.reproduce.reduce import without_assertions
 from pytest_brt.types import Issue, Origin
 
 TEST = "def test_a():\n    assert f(1) == 2\n"

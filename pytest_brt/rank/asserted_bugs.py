@@ -1,0 +1,89 @@
+"""Existing tests that assert the bug: they fail because of what a bug test asks for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_brt.pysource.parse import Function, covers, is_literal, parse_or_empty
+from pytest_brt.types import AssertedBug, Guarded, JudgedTest
+
+#: A name that is no attribute and no keyword of a call.
+_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?![\w=])")
+#: What a call gives that raises.
+_RAISED = "raises"
+#: Whether a comparison wants a result.
+_WANTS = {"Eq": True, "Is": True, "In": True, "NotEq": False, "IsNot": False, "NotIn": False}
+
+
+class _Claim(NamedTuple):
+    """What a statement holds of a call: that it gives a result, or that it does not."""
+
+    call: str
+    result: str
+    wants: bool
+
+    def excludes(self, other: _Claim) -> bool:
+        """Return whether no program meets both."""
+        if self.call != other.call:
+            return False
+        if self.wants and other.wants:
+            return self.result != other.result
+        return self.wants is not other.wants and self.result == other.result
+
+
+def without_asserted_bugs(guarded: Guarded, tests: Sequence[JudgedTest], root: Path) -> Guarded:
+    """Return the same without the regressions whose failing statement asserts the bug.
+
+    It is about the same call as a bug test of `tests` that is believed, written alike, and no
+    program meets both.
+    """
+    believed = [judged.test for judged in tests if judged.judgement.counts]
+    asked = [(claim, test.name) for test in believed for claim in _claims(test.source or "")]
+    bugs: dict[str, AssertedBug] = {}
+    for regression in guarded.regressions:
+        name = regression.test
+        source = (root / name.partition("::")[0]).read_bytes()
+        for claim in _claims(source, regression.line):
+            for other, bug_test in asked:
+                if claim.excludes(other):
+                    bugs[name] = AssertedBug(test=name, call=claim.call, bug_test=bug_test)
+    kept = tuple(one for one in guarded.regressions if one.test not in bugs)
+    return replace(guarded, regressions=kept, disputed=tuple(bugs.values()))
+
+
+def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
+    """Yield what the statements of functions claim; with a line, the statement there alone.
+
+    What is assigned to a name stands in its place.
+    """
+    functions = (node for node in ast.walk(parse_or_empty(source)) if isinstance(node, Function))
+    for function in functions:
+        values: dict[str, str] = {}
+        for node in function.body:
+            code = _NAME.sub(lambda name: values.get(name[0], name[0]), ast.unparse(node))  # noqa: B023
+            if isinstance(node, ast.Assign):
+                name = ast.unparse(node.targets[0])
+                # Of a name that is assigned again it is not known what it stands for.
+                values[name] = name if name in values else code.partition(" = ")[2]
+            elif line is None or covers(node, line):
+                yield from _claimed(code)
+
+
+def _claimed(code: str) -> Iterator[_Claim]:
+    """Yield what a statement claims of a call: that it raises or not, or gives a literal or not."""
+    match parse_or_empty(code).body:
+        case [ast.With(body=[*_, last])] if "raises(" in code:
+            yield _Claim(ast.unparse(last), _RAISED, True)
+        case [ast.Expr()]:
+            yield _Claim(code, _RAISED, False)
+        case [ast.Assert(ast.Compare(left, [sign], [right]))]:
+            call, result, name = ast.unparse(left), ast.unparse(right), type(sign).__name__
+            if name.endswith("In"):
+                call, result = f"{call} in {result}", "True"
+            if name in _WANTS and is_literal(result):
+                yield _Claim(call, result, _WANTS[name])
