@@ -92,7 +92,7 @@ def find_subject(
     named = [*inner, *ini.pythonpath, *_installed_roots(root, answer.paths, files)]
     layout = find_layout(files, named)
     kept = ini.kept_options()
-    plugins = [name for name, _ in answer.plugins if name not in {*_UNWANTED, *kept}]
+    plugins = [name for name in answer.plugins if name not in {*_UNWANTED, *kept}]
     # A folder of packages that has no __init__.py may be one itself, of a namespace.
     spaces = {folder.partition("/")[0] for folder in layout.roots} - {"", "src", "lib"}
     return replace(

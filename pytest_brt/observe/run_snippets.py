@@ -13,7 +13,7 @@ from pytest_brt.pysource.names import Names, names_of, uses_in
 from pytest_brt.pysource.parse import IMPORTS, parse
 from pytest_brt.report.match import Match, is_steady, quoted_in
 from pytest_brt.report.statements import read_report
-from pytest_brt.sandbox.events import StatementResult
+from pytest_brt.sandbox.process import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.store import Once

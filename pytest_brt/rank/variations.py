@@ -18,7 +18,7 @@ from pytest_brt.oracle.asked_call import call_of
 from pytest_brt.pysource.parse import parse
 from pytest_brt.rank.remarks import special_note
 from pytest_brt.report.match import ADDRESS, is_steady
-from pytest_brt.sandbox.events import StatementResult
+from pytest_brt.sandbox.process import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import (

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 
-from pytest_brt.codec import from_json
-from pytest_brt.errors import StoreProblem, SubjectProblem
-from pytest_brt.sandbox.process import Deadlines, Limits
+from pytest_brt.errors import SubjectProblem
+from pytest_brt.sandbox.process import Interpreter, Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.types import Subject
-
-#: Seconds within which an interpreter must have said what it is.
-_PATIENCE = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interpreter:
-    """What `inside/start.py` reports of it."""
-
-    version: tuple[int, int]
-    #: Why pytest cannot be imported.
-    problem: str
-    #: Name and distribution of each plugin of pytest.
-    plugins: tuple[tuple[str, str], ...]
-    #: Folders that it imports from.
-    paths: tuple[str, ...]
 
 
 def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
@@ -35,22 +17,19 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
     Raises:
         SubjectProblem: it cannot be started, does not answer, or has no pytest.
     """
-    deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
     with closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))) as runner:
-        result, _ = runner.run_script("interpreter", deadlines, {})
-    try:
-        event = result.first("interpreter")
-        answer = from_json(event.text if event else "", Interpreter)
-    except StoreProblem as error:
+        result, _ = runner.run_script("interpreter", runner.limits, {})
+    event = result.first("interpreter")
+    if event is None or event.interpreter is None:
         output = result.output.strip().splitlines() or ["no answer"]
         raise SubjectProblem(
             f"{subject.python!r} in the sandbox '{sandbox.isolation}' is not a usable Python: "
             f"{output[-1]} (choose another: --brt-python; a folder that it needs and does not see: "
             "--brt-show)"
-        ) from error
-    if answer.problem:
+        )
+    if problem := event.interpreter.problem:
         raise SubjectProblem(
-            f"{subject.python!r} cannot import pytest: {answer.problem}"
+            f"{subject.python!r} cannot import pytest: {problem}"
             " (install pytest there, or choose another: --brt-python)"
         )
-    return answer
+    return event.interpreter

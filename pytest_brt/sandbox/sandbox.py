@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.sandbox.shown import SYSTEM, View, check_folder, is_below
+from pytest_brt.types.note import value
 
 #: The user that root's processes run as, and that others' are to themselves: nobody.
 NOBODY = 65534
@@ -41,7 +42,7 @@ class Isolation(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sandbox:
     """What shuts the processes of a project in on this machine."""
 
@@ -61,11 +62,7 @@ class Sandbox:
     @property
     def user(self) -> int | None:
         """The user that processes run as, None for the one that we are."""
-        if self.isolation is Isolation.NONE or os.geteuid():
-            return None
-        # In a namespace of users, root may be the only one.
-        first, _, number = Path("/proc/self/uid_map").read_text("ascii").split()[-3:]
-        return NOBODY if int(first) + int(number) > NOBODY else None
+        return None if self.isolation is Isolation.NONE or os.geteuid() else NOBODY
 
     def command(self, argv: Sequence[str], view: View, *options: str) -> list[str]:
         """Return what runs `argv`; the options are bubblewrap's."""
@@ -95,15 +92,16 @@ def _mounts(view: View, user: int | None) -> list[str]:
         options += ["--perms", "1777", "--size", str(size), "--tmpfs", path]
     mounts = [("--bind", view.copy, view.root)]
     mounts += [("--ro-bind-try", *pair) for pair in view.shown]
-    made = {"/", "/tmp"}
+    made: set[str] = set()
     # What holds another is shown first, and the other in it.
     for kind, real, named in sorted(mounts, key=lambda mount: mount[2].count("/")):
         for folder in map(str, reversed(Path(named).parents)):
-            if folder not in made and not is_below(folder, view.root):
+            if folder not in made:
                 # Nobody could not get through a private one to what is shown in it, such as tox
                 # makes; and bubblewrap makes what is missing for its owner alone.
                 is_shut = user is not None and not os.stat(folder).st_mode & stat.S_IXOTH
-                options += ["--perms", "0755", "--tmpfs" if is_shut else "--dir", folder]
+                is_covered = is_shut and not is_below(folder, view.root)
+                options += ["--perms", "0755", "--tmpfs" if is_covered else "--dir", folder]
                 made.add(folder)
         options += [kind, real, named]
     return options

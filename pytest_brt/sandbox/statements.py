@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pytest_brt.errors import SandboxProblem
-from pytest_brt.sandbox.events import StatementResult
-from pytest_brt.sandbox.process import Deadlines
-from pytest_brt.sandbox.results import status_words
+from pytest_brt.sandbox.process import StatementResult, Stop
+from pytest_brt.sandbox.results import exception_of, status_words
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange
+from pytest_brt.types.note import value
 
 #: Seconds for starting Python and importing the project, at least.
 _START = 60.0
@@ -18,7 +18,7 @@ _START = 60.0
 _EACH, _SHARE = 5.0, 1 / 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Script:
     """Statements to run in one namespace, in order, on a private copy of the project."""
 
@@ -30,7 +30,7 @@ class Script:
     calls_from: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ScriptResult:
     """What a script did, as far as it came.
 
@@ -52,33 +52,35 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
     Raises:
         SandboxProblem: no process can be had for them.
     """
-    subject = runner.subject
-    each = max(runner.limits.seconds * _SHARE, _EACH)
-    total = max(runner.limits.seconds, each)
-    deadlines = Deadlines(start=_START, each=each, total=_START + total)
+    subject, limits = runner.subject, runner.limits
+    each = max(limits.seconds * _SHARE, _EACH)
+    limits = replace(
+        limits, seconds=each, start_seconds=_START, row_seconds=_START + limits.seconds
+    )
     order = {
         "statements": script.statements,
         "calls_from": script.calls_from,
         "warnings": subject.warnings,
     }
     with runner.turns:
-        result, view = runner.run_script("statements", deadlines, order, script.changes)
+        result, view = runner.run_script("statements", limits, order, script.changes)
     ended = status_words(result.status)
     if not result.events:
         output = result.output.strip().splitlines() or [ended]
         raise SandboxProblem(f"{subject.python!r} does not start in the sandbox: {output[-1]}")
     observed = tuple(
-        replace(event.observed, raised=view.raised(event.raised) if event.raised else None)
+        replace(event.observed, raised=exception_of(event.raised, view) if event.raised else None)
         for event in result.events
         if event.observed
     )
-    if result.timed_out:
+    if len(observed) >= len(script.statements):
+        ended = ""
+    elif result.stop in (Stop.SILENT, Stop.LATE):
         ended = f"timed out after {each:g} s"
-    is_whole = len(observed) >= len(script.statements)
     finish = result.first("finish")
-    called = ((view.relative(path), line) for path, line in (finish.called if finish else ()))
+    called = [(view.relative(path), line) for path, line in (finish.called if finish else ())]
     return ScriptResult(
         observed=observed,
-        ended="" if is_whole else ended,
+        ended=ended,
         called=frozenset((path, line) for path, line in called if path is not None),
     )

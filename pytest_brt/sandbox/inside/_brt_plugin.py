@@ -148,11 +148,14 @@ class Plugin:
 
     def origins(self):
         """Return whether a changed module was imported, and where from if not from its file."""
-        modules = [(path, sys.modules.get(name)) for path, name in self.changed]
-        files = [(path, getattr(module, "__file__", None)) for path, module in modules]
-        known = [(path, os.path.realpath(file)) for path, file in files if file]
-        other = [file for path, file in known if file != path]
-        return {"reached": bool(known) if files else None, "other_code": "".join(other[:1])}
+        origins = {"reached": False if self.changed else None, "other_code": ""}
+        for path, name in self.changed:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            if file:
+                origins["reached"] = True
+                if os.path.realpath(file) != path:
+                    origins["other_code"] = file
+        return origins
 
     def pytest_keyboard_interrupt(self, excinfo):
         """Report that the run was broken off: ``pytest.exit``, or pytest or a plugin broke."""

@@ -27,14 +27,14 @@ def tell_interpreter(order, send):
     for distribution in distributions():
         for point in distribution.entry_points:
             if point.group == "pytest11":
-                plugins.add((point.name, str(distribution.metadata["Name"])))
+                plugins.add(point.name)
     answer = {
-        "version": list(sys.version_info[:2]),
+        "version": sys.version_info[:2],
         "problem": problem,
         "plugins": sorted(plugins),
         "paths": sys.path,
     }
-    send("interpreter", text=json.dumps(answer))
+    send("interpreter", interpreter=answer)
 
 
 def main():
