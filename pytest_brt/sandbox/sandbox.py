@@ -62,7 +62,11 @@ class Sandbox:
     @property
     def user(self) -> int | None:
         """The user that processes run as, None for the one that we are."""
-        return None if self.isolation is Isolation.NONE or os.geteuid() else NOBODY
+        if self.isolation is Isolation.NONE or os.geteuid():
+            return None
+        # In a namespace of users, root may be the only one.
+        first, _, number = Path("/proc/self/uid_map").read_text("ascii").split()[-3:]
+        return NOBODY if int(first) + int(number) > NOBODY else None
 
     def command(self, argv: Sequence[str], view: View, *options: str) -> list[str]:
         """Return what runs `argv`; the options are bubblewrap's."""
