@@ -10,7 +10,7 @@ from pytest_brt.project.imports import find_import, import_candidates, standard_
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.pysource.names import Use
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.statements import Script, run_statements
+from pytest_brt.sandbox.statements import run_statements
 
 
 class ImportResolver:
@@ -44,10 +44,10 @@ class ImportResolver:
             return
         # All are tried in one program; of each name the first that works is kept.
         ways = [(name, way) for name in unknown for way in self._ways(name)]
-        program = Script(statements=tuple(way for _, way in ways))
-        for observed in run_statements(self.engine, program).observed:
-            if observed.raised is None:
-                self.known.setdefault(*ways[observed.index])
+        tried = run_statements(self.engine, [way for _, way in ways])
+        for way, result in zip(ways, tried.observed, strict=False):
+            if result.raised is None:
+                self.known.setdefault(*way)
         self.known = {**dict.fromkeys(unknown, ""), **self.known}
 
     def imports_for(self, names: Iterable[str]) -> tuple[str, ...]:

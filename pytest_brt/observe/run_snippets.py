@@ -15,7 +15,7 @@ from pytest_brt.report.match import Match, is_steady, quoted_in
 from pytest_brt.report.statements import read_report
 from pytest_brt.sandbox.process import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.statements import Script, run_statements
+from pytest_brt.sandbox.statements import run_statements
 from pytest_brt.store import Once
 from pytest_brt.types import Issue, Raised
 from pytest_brt.types.report import Reading, Statement
@@ -110,7 +110,7 @@ def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) ->
     loose = {name for some in unbound for name in some}
     imports.resolve(loose)
     prelude = imports.imports_for(loose)
-    run = run_statements(engine, Script(statements=(*prelude, *sources)))
+    run = run_statements(engine, (*prelude, *sources))
     results = run.observed[len(prelude) :]
     observations = tuple(
         Observation(
@@ -140,8 +140,7 @@ def functions_run(
         return frozenset()
     used = {name for one in ran for name in one.names.used}
     before = (*observed.imports.imports_for(used), *imports)
-    program = Script(statements=(*before, *rest), calls_from=len(before))
-    called = run_statements(engine, program).called
+    called = run_statements(engine, (*before, *rest), calls_from=len(before)).called
     around = [(path, index.definition_at(path, line)) for path, line in called]
     return frozenset((path, place.qualname if place else "") for path, place in around)
 

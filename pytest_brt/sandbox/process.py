@@ -99,7 +99,6 @@ class Value:
 class StatementResult:
     """What one statement did."""
 
-    index: int
     value: Value | None = None
     stdout: str = ""
     #: A test database of Django's is there for it to ask.

@@ -84,8 +84,7 @@ class Runner:
         tree = _Tree(
             runner=self,
             changes=tuple(changes),
-            order={"reverse": reverse, "watch": watch},
-            hash_seed=hash_seed,
+            order={"reverse": reverse, "watch": watch, "seed": hash_seed},
             limits=replace(
                 limits,
                 seconds=min(limits.seconds, test_seconds),
@@ -117,8 +116,6 @@ class Runner:
         limits: Limits,
         order: Mapping[str, object],
         changes: Sequence[FileChange] = (),
-        *,
-        seed: int = 0,
     ) -> tuple[ProcessResult, View]:
         """Run one of our scripts in the project's interpreter, on a private copy with changes.
 
@@ -137,7 +134,7 @@ class Runner:
                 copy,
                 sandbox.shown,
                 own_root=own_root,
-                PYTHONHASHSEED=str(seed),
+                PYTHONHASHSEED=str(order.get("seed", 0)),
                 PYTHONDONTWRITEBYTECODE="" if compiles else "1",
             )
             argv = [subject.python, f"{view.tools}/start.py", name]
@@ -155,7 +152,6 @@ class _Tree:
     runner: Runner
     changes: tuple[FileChange, ...]
     order: Mapping[str, object]
-    hash_seed: int
     limits: Limits
 
     def run(self, tests: Sequence[Test]) -> _Runs:
@@ -214,7 +210,6 @@ class _Tree:
             replace(self.limits, row_seconds=max(1.0, last - time.monotonic())),
             order,
             (*self.changes, *(file for test in tests for file in test.files)),
-            seed=self.hash_seed,
         )
         return Reading(result=result, view=view, seconds=self.limits.seconds)
 

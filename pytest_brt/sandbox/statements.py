@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_brt.errors import SandboxProblem
@@ -19,20 +20,8 @@ _EACH, _SHARE = 5.0, 1 / 3
 
 
 @value
-class Script:
-    """Statements to run in one namespace, in order, on a private copy of the project."""
-
-    #: Each is one Python statement (possibly compound); an expression's value is recorded.
-    statements: tuple[str, ...]
-    #: Changes of the project's tree, as a patch makes them.
-    changes: tuple[FileChange, ...] = ()
-    #: Number of the statement from which on it is noted which functions are called.
-    calls_from: int | None = None
-
-
-@value
 class ScriptResult:
-    """What a script did, as far as it came.
+    """What statements did, as far as they came.
 
     Fewer results than statements means that statement number ``len(observed)`` ended the process
     or its time; `ended` says how.
@@ -42,12 +31,25 @@ class ScriptResult:
     #: "", or one line: "timed out after 20 s", "killed by SIGSEGV", "exit status 3".
     ended: str = ""
     #: File and first line (decorators included) of each function of the project that was called
-    #: from `Script.calls_from` on; nothing where the process did not come to its end.
+    #: from a statement on; nothing where the process did not come to its end.
     called: frozenset[tuple[str, int]] = frozenset()
 
 
-def run_statements(runner: Runner, script: Script) -> ScriptResult:
-    """Run the statements of a script one by one and return what each did.
+def run_statements(
+    runner: Runner,
+    statements: Sequence[str],
+    changes: Sequence[FileChange] = (),
+    *,
+    calls_from: int | None = None,
+) -> ScriptResult:
+    """Run statements one by one in one namespace, on a private copy with changes.
+
+    Args:
+        runner: knows the project.
+        statements: each is one Python statement (possibly compound); an expression's value is
+            recorded.
+        changes: of the project's tree, as a patch makes them.
+        calls_from: number of the statement from which on it is noted which functions are called.
 
     Raises:
         SandboxProblem: no process can be had for them.
@@ -58,12 +60,12 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
         limits, seconds=each, start_seconds=_START, row_seconds=_START + limits.seconds
     )
     order = {
-        "statements": script.statements,
-        "calls_from": script.calls_from,
+        "statements": statements,
+        "calls_from": calls_from,
         "warnings": subject.warnings,
     }
     with runner.turns:
-        result, view = runner.run_script("statements", limits, order, script.changes)
+        result, view = runner.run_script("statements", limits, order, changes)
     ended = status_words(result.status)
     if not result.events:
         output = result.output.strip().splitlines() or [ended]
@@ -73,7 +75,7 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
         for event in result.events
         if event.observed
     )
-    if len(observed) >= len(script.statements):
+    if len(observed) >= len(statements):
         ended = ""
     elif result.stop in (Stop.SILENT, Stop.LATE):
         ended = f"timed out after {each:g} s"
