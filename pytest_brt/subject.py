@@ -18,9 +18,9 @@ from pathlib import Path
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.project.layout import Layout, find_layout, scan_tree
 from pytest_brt.project.pytest_config import CollectionPatterns, PytestConfig, read_config
-from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import is_below
+from pytest_brt.sandbox.statements import ask_interpreter
 from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
 from pytest_brt.types import Subject
 

@@ -112,8 +112,6 @@ class Interpreter:
     """What the interpreter of a project is."""
 
     version: tuple[int, int]
-    #: Why pytest cannot be imported.
-    problem: str
     #: Names of the plugins of pytest.
     plugins: tuple[str, ...]
     #: Folders that it imports from.
@@ -129,7 +127,7 @@ class Event:
     node: str = ""
     nodes: tuple[str, ...] = ()
     #: The first part of a test that did not pass ("setup", "call", "teardown"), or the last one;
-    #: "collect" where its file cannot be, "run" where something broke off all of it.
+    #: "collect" where its file cannot be.
     when: str = ""
     outcome: str = ""
     xfail: bool = False

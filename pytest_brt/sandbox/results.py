@@ -34,7 +34,6 @@ _AROUND = {
     "collect": (CauseCode.NOT_COLLECTED, "cannot be collected: "),
     "setup": (CauseCode.SETUP, "setup failed: "),
     "teardown": (CauseCode.TEARDOWN, "teardown failed: "),
-    "run": (CauseCode.BROKEN_OFF, "broke off the run: "),
 }
 #: What is known of a test whose process was ended, within which it had some seconds.
 _STOPPED = {
@@ -96,7 +95,7 @@ class Reading:
         if len(own) > 2 or own[0].pid != own[-1].pid:
             run = _tampered("events from two processes, or none that can be read")
         elif end is None or (is_forked and joined is None):
-            run = self._ended_early("before the test's end", events, joined)
+            run = self._ended_early("before the test's end", joined)
         elif joined and joined.code != _OF_FORKS:
             run = _tampered(f"{status_words(joined.code)}, though pytest was to end it")
         elif end.other_code:
@@ -127,20 +126,15 @@ class Reading:
             run = self._outcome(refused[0], path)
         elif self.collected is not None:
             run = make_run(Verdict.BROKEN, CauseCode.NO_TEST, "no test found")
-        elif self.has_died or self.result.first("broken_off"):
-            run = self._ended_early("while being collected", events)
+        elif self.has_died:
+            run = self._ended_early("while being collected")
         else:
             text = f"cannot be run: {_last_line(printed)}"
             run = make_run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, text)
         return replace(run, output=printed)
 
-    def _ended_early(
-        self, when: str, events: Sequence[Event], joined: Event | None = None
-    ) -> TestRun:
+    def _ended_early(self, when: str, joined: Event | None = None) -> TestRun:
         """Return how a process, or the fork that was `joined`, ended too early or took too long."""
-        for event in events:
-            if event.event == "broken_off":
-                return self._outcome(event, "")
         if self.result.stop and not joined:
             return stopped_run(self.result.stop, self.seconds)
         status = joined.code if joined else self.result.status

@@ -70,12 +70,11 @@ class Sandbox:
 
     def command(self, argv: Sequence[str], view: View, *options: str) -> list[str]:
         """Return what runs `argv`; the options are bubblewrap's."""
-        become: list[str] = []
+        # By `env`: what the variables name is loaded by nothing that has a power left.
+        program = ["env", "-i", *(f"{name}={text}" for name, text in view.env.items()), *argv]
         if self.user is not None:
             become = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
-        # By `env`: what the variables name is loaded by nothing that has a power left.
-        variables = [f"{name}={value}" for name, value in view.env.items()]
-        program = [*become, "env", "-i", *variables, *argv]
+            program = [*become, *program]
         if not self.has_own_root:
             readable = [*_KERNEL, *(real for real, _ in view.shown)]
             folders = ["host" if self.network else "none", os.path.dirname(view.copy), *readable]

@@ -70,10 +70,8 @@ class View:
     def relative(self, path: str) -> str | None:
         """Return a path relative to the project, or None when it lies elsewhere."""
         plain = self.name(path)
-        below = plain.removeprefix(self.root)
-        if below == plain or not below.startswith("/") or _LIBRARY.search(below):
-            return None
-        return below[1:]
+        below = plain.removeprefix(f"{self.root}/")
+        return None if below == plain or _LIBRARY.search(f"/{below}") else below
 
 
 def make_view(

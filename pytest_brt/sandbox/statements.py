@@ -1,22 +1,41 @@
-"""Statements that are run one by one, in a process of their own, and what each did."""
+"""What a project's interpreter is, and what statements do that run in it one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 
-from pytest_brt.errors import SandboxProblem
-from pytest_brt.sandbox.process import StatementResult, Stop
+from pytest_brt.errors import SandboxProblem, SubjectProblem
+from pytest_brt.sandbox.process import Interpreter, Limits, StatementResult, Stop
 from pytest_brt.sandbox.results import exception_of, status_words
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import FileChange
+from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.types import FileChange, Subject
 from pytest_brt.types.note import value
 
-#: Seconds for starting Python and importing the project, at least.
-_START = 60.0
 #: Wall-clock seconds that a statement gets in any case, as it may be a large import; and its share
 #: of `Limits.seconds`, which all of them together get.
 _EACH, _SHARE = 5.0, 1 / 3
+
+
+def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
+    """Return what the interpreter of `subject` is, of which only the places are known yet.
+
+    Raises:
+        SubjectProblem: it cannot be started, does not answer, or has no pytest.
+    """
+    with closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))) as runner:
+        result, _ = runner.run_script("interpreter", runner.limits, {})
+    event = result.first("interpreter")
+    if event is None or event.interpreter is None:
+        output = result.output.strip().splitlines() or ["no answer"]
+        raise SubjectProblem(
+            f"{subject.python!r} in the sandbox '{sandbox.isolation}' is no Python with pytest: "
+            f"{output[-1]} (install pytest there, or choose another: --brt-python; a folder that it"
+            " needs and does not see: --brt-show)"
+        )
+    return event.interpreter
 
 
 @value
@@ -56,9 +75,7 @@ def run_statements(
     """
     subject, limits = runner.subject, runner.limits
     each = max(limits.seconds * _SHARE, _EACH)
-    limits = replace(
-        limits, seconds=each, start_seconds=_START, row_seconds=_START + limits.seconds
-    )
+    limits = replace(limits, seconds=each, row_seconds=limits.start_seconds + limits.seconds)
     order = {
         "statements": statements,
         "calls_from": calls_from,

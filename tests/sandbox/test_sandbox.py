@@ -11,8 +11,8 @@ from venv import EnvBuilder
 import pytest
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
-from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Isolation, open_sandbox
+from pytest_brt.sandbox.statements import ask_interpreter
 from pytest_brt.types import Subject
 
 
@@ -73,4 +73,4 @@ def test_an_environment_in_a_folder_that_is_roots_alone_is_used(
     subject = Subject(root=str(tmp_path / "project"), python=python)
     Path(subject.root).mkdir()
     sandbox = open_sandbox("bubblewrap", shown=[str(packages)])
-    assert ask_interpreter(subject, sandbox).problem == ""
+    assert ask_interpreter(subject, sandbox).version == sys.version_info[:2]

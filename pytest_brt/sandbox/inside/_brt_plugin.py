@@ -157,13 +157,6 @@ class Plugin:
                     origins["other_code"] = file
         return origins
 
-    def pytest_keyboard_interrupt(self, excinfo):
-        """Report that the run was broken off: ``pytest.exit``, or pytest or a plugin broke."""
-        raised = self.describe(excinfo.value)
-        self.send("broken_off", when="run", outcome="failed", raised=raised)
-
-    pytest_internalerror = pytest_keyboard_interrupt
-
 
 def main(order, send):
     """Run pytest with the project's own options, but for its selection; forks end here, too."""
@@ -178,5 +171,5 @@ def main(order, send):
     sys.argv[:] = ["pytest", *arguments]
     code = int(pytest.main(arguments, plugins=[plugin]))
     if os.getpid() == pid:
-        send("finish", code=code)
+        send("finish")
     sys.exit(code)
