@@ -18,9 +18,9 @@ from pathlib import Path, PurePosixPath
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.project.layout import find_layout, scan_tree
 from pytest_brt.project.pytest_config import PytestConfig, read_config
-from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import is_below
+from pytest_brt.sandbox.statements import ask_interpreter
 from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
 from pytest_brt.types import Subject
 
@@ -97,7 +97,7 @@ def find_subject(
     layout = find_layout(files, named)
     usual = (name for name in ("src", "lib") if name in layout.roots)
     kept = ini.kept_options()
-    plugins = [name for name, _ in answer.plugins if name not in {*_UNWANTED, *kept}]
+    plugins = [name for name in answer.plugins if name not in {*_UNWANTED, *kept}]
     # A folder of packages that has no __init__.py may be one itself, of a namespace.
     spaces = {folder.partition("/")[0] for folder in layout.roots} - {"", "src", "lib"}
     return replace(

@@ -18,9 +18,9 @@ from pytest_brt.project.index import Index, open_index
 from pytest_brt.pysource.names import Names, Use, names_of, uses_in
 from pytest_brt.pysource.parse import IMPORTS, parse
 from pytest_brt.report.match import is_steady, quoted_in
-from pytest_brt.sandbox.events import StatementResult
+from pytest_brt.sandbox.process import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.statements import Script, run_statements
+from pytest_brt.sandbox.statements import run_statements
 from pytest_brt.types import Raised
 from pytest_brt.types.report import Reading, Statement
 
@@ -60,10 +60,10 @@ class ImportResolver:
             return
         # All are tried in one program; of each name the first that works is kept.
         ways = [(name, way) for name in unknown for way in self._ways(name)]
-        program = Script(statements=tuple(way for _, way in ways))
-        for observed in run_statements(self.engine, program).observed:
-            if observed.raised is None:
-                self.known.setdefault(*ways[observed.index])
+        tried = run_statements(self.engine, [way for _, way in ways])
+        for way, result in zip(ways, tried.observed, strict=False):
+            if result.raised is None:
+                self.known.setdefault(*way)
         self.known = {**dict.fromkeys(unknown, ""), **self.known}
 
     def imports_for(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) ->
     loose = {name for some in unbound for name in some}
     imports.resolve(loose)
     prelude = imports.imports_for(loose)
-    run = run_statements(engine, Script(statements=(*prelude, *sources)))
+    run = run_statements(engine, (*prelude, *sources))
     results = run.observed[len(prelude) :]
     observations = tuple(
         Observation(
@@ -184,11 +184,9 @@ def functions_run(
     if not ran:
         return frozenset()
     before = observed.imports.imports_for({name for one in ran for name in one.names.used})
-    program = Script(
-        statements=(*before, *(one.source for one in ran)),
-        calls_from=len(before) + sum(one.source.startswith(IMPORTS) for one in ran),
-    )
-    called = run_statements(engine, program).called
+    statements = (*before, *(one.source for one in ran))
+    imports = sum(one.source.startswith(IMPORTS) for one in ran)
+    called = run_statements(engine, statements, calls_from=len(before) + imports).called
     around = [(path, index.definition_at(path, line)) for path, line in called]
     return frozenset((path, place.qualname if place else "") for path, place in around)
 

@@ -18,9 +18,9 @@ from pytest_brt.oracle.asked_call import call_of
 from pytest_brt.pysource.parse import parse
 from pytest_brt.rank.remarks import special_note
 from pytest_brt.report.match import ADDRESS, is_steady
-from pytest_brt.sandbox.events import StatementResult
+from pytest_brt.sandbox.process import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.statements import Script, run_statements
+from pytest_brt.sandbox.statements import run_statements
 from pytest_brt.types import (
     FileChange,
     Given,
@@ -116,9 +116,8 @@ def run_calls(
     Raises:
         SubjectProblem, SandboxProblem: nothing can be run.
     """
-    statements = tuple(line for call in calls for line in 2 * call.statements)
-    script = Script(statements=statements, changes=changes)
-    results = iter(run_statements(runner, script).observed if calls else ())
+    statements = [line for call in calls for line in 2 * call.statements]
+    results = iter(run_statements(runner, statements, changes).observed if calls else ())
     outcomes = []
     for call in calls:
         size = len(call.statements)

@@ -16,6 +16,7 @@ import signal
 import struct
 import sys
 from collections.abc import Sequence
+from itertools import repeat
 
 #: By machine: what the kernel calls the architecture, and which numbers are its own.
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
@@ -64,16 +65,15 @@ def filter_program(families: Sequence[int]) -> bytes:
     if column < 0:
         return b""
     socket, clone, clone3 = _CALLS[column]
+    rules = [(number, 0, ()) for number in _REFUSED[column]]
+    if FILES not in families:
+        rules += [(number, 0, ()) for number in _SHARED[column]]
+        rules += zip(_OF_OTHERS[column], _PLACES, repeat((0,)))
+    rules += [(socket, 0, families)]
     steps = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, architecture), _REFUSE, _LOAD_NUMBER]
     steps += [(_AT_LEAST, 0, 1, _X32), _REFUSE]
-    refused = [*_REFUSED[column]]
-    if FILES not in families:
-        refused += _SHARED[column]
-        for number, place in zip(_OF_OTHERS[column], _PLACES, strict=True):
-            steps += _allow_only(number, place, (0,))
-    for number in refused:
-        steps += _allow_only(number, 0, ())
-    steps += _allow_only(socket, 0, families)
+    for rule in rules:
+        steps += _allow_only(*rule)
     steps += [(_EQUAL, 0, 4, clone), (_LOAD, 0, 0, 16)]
     steps += [(_ANY, 0, 1, _NEW_USER), _REFUSE, _LOAD_NUMBER]
     # Its flags cannot be seen; C libraries then use clone, whose can.
@@ -149,9 +149,7 @@ def main() -> None:
         if folders:
             _restrict(*folders)
         os.execvp(argv[0], argv)
-    ended = 0
-    while ended != program:
-        ended, status = os.waitpid(-1, 0)
+    _, status = os.waitpid(program, 0)
     _end_children()
     code = os.waitstatus_to_exitcode(status)
     sys.exit(code if code >= 0 else 128 - code)

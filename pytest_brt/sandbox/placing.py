@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from pytest_brt.types import CandidateTest, FileChange
+from pytest_brt.types.note import value
 
 #: What comes before a number in the name of a test file whose own another test has.
 ALIAS = "__brt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Test:
     """One test, some tests of a file, or all of a file."""
 

@@ -9,16 +9,26 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import IO, Annotated
 
-from pytest_brt.codec import to_json
+import msgspec
+
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import StoreProblem
 from pytest_brt.sandbox.confine import FILES, NETWORKS, filter_program
-from pytest_brt.sandbox.events import Event, read_event
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import View
+from pytest_brt.types import Raised
+from pytest_brt.types.note import value
 
+#: Bytes of a line; pytest's names of all tests of a large suite are the longest.
+_LONGEST = 8 << 20
+#: The bits of a number.
+_Bits = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,200000}$")]
 #: Bytes that a process may report, and that are kept of what it prints.
 _MOST_REPORTED, _MOST_PRINTED = 64 << 20, 16384
 #: What the shortest event takes up besides.
@@ -36,9 +46,9 @@ _LIMITS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Limits:
-    """What one test may use up."""
+    """What a process, and each test in it, may use up."""
 
     #: Wall-clock seconds of one test.
     seconds: float = 60.0
@@ -56,15 +66,99 @@ def memory_for(jobs: int) -> int:
     return max(512, (machine >> 21) // jobs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deadlines:
-    """Wall-clock seconds after which a process is ended."""
+@value
+class ExceptionInfo:
+    """An exception as `inside/_brt_observe.py` describes it."""
 
-    #: Of silence before its first test or statement, and after.
-    start: float
-    each: float
-    #: Of all of it.
-    total: float
+    type: str
+    message: str
+    bases: tuple[str, ...] = ()
+    #: File, line, function; outermost first.
+    frames: tuple[tuple[str, int, str], ...] = ()
+    #: Name of the limit that it, or what it came from, speaks of ("EROFS"), or "".
+    denied: str = ""
+    #: A TypeError or AttributeError about a name of the project.
+    about_project: bool = False
+
+
+@value
+class Value:
+    """The value of an expression, as text."""
+
+    #: Qualified type name, as in "int" or "pkg.core.Thing".
+    type: str
+    #: Cut at 20,000 characters; "" when repr() itself raised.
+    repr: str
+    text: str
+    #: The value survives eval(repr(value)) == value in the same namespace.
+    evaluable: bool = False
+    is_none: bool = False
+
+
+@value
+class StatementResult:
+    """What one statement did."""
+
+    value: Value | None = None
+    stdout: str = ""
+    #: A test database of Django's is there for it to ask.
+    database: bool = False
+    #: Made of what its event tells of that.
+    raised: Raised | None = None
+
+
+@value
+class Interpreter:
+    """What the interpreter of a project is."""
+
+    version: tuple[int, int]
+    #: Names of the plugins of pytest.
+    plugins: tuple[str, ...]
+    #: Folders that it imports from.
+    paths: tuple[str, ...]
+
+
+@value
+class Event:
+    """One line from the pipe; which fields are set depends on `event`."""
+
+    event: str
+    pid: int = 0
+    node: str = ""
+    nodes: tuple[str, ...] = ()
+    #: The first part of a test that did not pass ("setup", "call", "teardown"), or the last one;
+    #: "collect" where its file cannot be.
+    when: str = ""
+    outcome: str = ""
+    xfail: bool = False
+    #: Why it was skipped, or is expected to fail, or how pytest shows its failure.
+    text: str = ""
+    raised: ExceptionInfo | None = None
+    #: Whether the test's body ran code of the project; None when that is not known.
+    used: bool | None = None
+    output: str = ""
+    code: int = 0
+    #: Wall-clock and CPU seconds.
+    seconds: float = 0.0
+    cpu: float = 0.0
+    #: Of each watched file its path and the lines that were executed.
+    ran: tuple[tuple[str, _Bits], ...] = ()
+    #: Whether a changed module was imported, and from where if that is not the patched file.
+    reached: bool | None = None
+    other_code: str = ""
+    observed: StatementResult | None = None
+    interpreter: Interpreter | None = None
+    #: File and first line of each function that was called.
+    called: tuple[tuple[str, int], ...] = ()
+
+
+class Stop(StrEnum):
+    """Why a process was ended."""
+
+    #: A test, or starting, took too long, or all of it together.
+    SILENT = "silent"
+    LATE = "late"
+    DISK_FULL = "disk full"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,12 +168,8 @@ class ProcessResult:
     events: list[Event] = field(default_factory=list)
     #: Exit status; minus the signal's number when a signal ended it.
     status: int = 0
-    #: It was ended because it was silent for too long, or because its time was over.
-    timed_out: bool = False
-    is_overdue: bool = False
-    #: It was ended because the disk was nearly full, or because it reported without end.
-    disk_full: bool = False
-    flooded: bool = False
+    #: None where it ended by itself.
+    stop: Stop | None = None
     #: The end of what it printed past pytest's own capture.
     output: str = ""
 
@@ -89,32 +179,21 @@ class ProcessResult:
 
 
 def run_process(
-    sandbox: Sandbox,
-    argv: Sequence[str],
-    view: View,
-    deadlines: Deadlines,
-    *,
-    order: Mapping[str, object],
-    memory_mb: int,
+    sandbox: Sandbox, argv: Sequence[str], view: View, limits: Limits, order: Mapping[str, object]
 ) -> ProcessResult:
     """Run a program to its end, with `order` as its input, and return what it reported."""
-    result = ProcessResult()
-    calls = filter_program((FILES, *NETWORKS))
+    result, calls = ProcessResult(), filter_program((FILES, *NETWORKS))
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb"), tempfile.TemporaryFile() as printed:
         with (
             os.fdopen(writer, "wb"),
-            tempfile.TemporaryFile() as stdin,
-            tempfile.TemporaryFile() as filtering,
+            _file_of(to_json({**order, "events": writer}).encode("utf-8")) as stdin,
+            _file_of(calls) as filtering,
         ):
-            stdin.write(to_json({**order, "events": writer}).encode("utf-8"))
-            stdin.seek(0)
-            filtering.write(calls)
-            filtering.seek(0)
             options = ["--seccomp", str(filtering.fileno())] if calls else []
-            limits = _LIMITS.format(memory_mb << 10)
+            command = sandbox.command(argv, view, *options)
             child = subprocess.Popen(
-                ["/bin/sh", "-c", limits, "sh", *sandbox.command(argv, view, *options)],
+                ["/bin/sh", "-c", _LIMITS.format(limits.memory_mb << 10), "sh", *command],
                 stdin=stdin,
                 stdout=printed,
                 stderr=printed,
@@ -124,7 +203,7 @@ def run_process(
                 env={"PATH": os.environ.get("PATH", os.defpath)},
             )
         try:
-            _listen(child, reader, view, deadlines, result)
+            result.stop = _listen(child, reader, view, limits, result.events)
         finally:
             _end(child)
         # bubblewrap, and our own program, report a signal as shells do.
@@ -135,23 +214,29 @@ def run_process(
     return result
 
 
-def _listen(
-    child: subprocess.Popen[bytes],
-    reader: int,
-    view: View,
-    deadlines: Deadlines,
-    result: ProcessResult,
-) -> None:
-    """Take in events until the process ends, or has to be ended.
+@contextmanager
+def _file_of(data: bytes) -> Iterator[IO[bytes]]:
+    """Give an open file without a name that is read from its start."""
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        yield file
 
-    What it left running may hold the other end of the pipe, so that its own end counts too.
+
+def _listen(
+    child: subprocess.Popen[bytes], reader: int, view: View, limits: Limits, events: list[Event]
+) -> Stop | None:
+    """Take in events until the process ends, or has to be ended, and return why it has.
+
+    What it left running may hold the other end of the pipe, so that its own end counts too. One
+    that reports without end is no process of ours any more.
     """
     begun = heard = time.monotonic()
-    silence, each = deadlines.start, deadlines.each
+    each, silence = limits.seconds, max(limits.seconds, limits.start_seconds)
     patience = {"begin": each, "statement": each, "finish": _ENDING}
     least_free = min(_LEAST_FREE, shutil.disk_usage(view.copy).free // 4)
     pending, reported = b"", 0
-    while not (result.timed_out or result.disk_full or result.flooded):
+    while reported < _MOST_REPORTED:
         ready, _, _ = select.select([reader], [], [], _LOOK)
         data = os.read(reader, 1 << 18) if ready else b""
         now = time.monotonic()
@@ -159,20 +244,27 @@ def _listen(
             *lines, pending = (pending + data).split(b"\n")
             heard, reported = now, reported + len(data) + _OVERHEAD * len(lines)
             for event in map(read_event, map(view.own_paths, lines)):
-                result.events.append(event)
+                events.append(event)
                 silence = patience.get(event.event, silence)
-        elif ready or child.poll() is not None:
-            break
-        result.is_overdue = now > begun + deadlines.total
-        result.timed_out = result.is_overdue or now > heard + silence
-        result.disk_full = shutil.disk_usage(view.copy).free < least_free
-        result.flooded = reported > _MOST_REPORTED
-    else:
-        return
+        else:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(_LOOK if ready else 0)
+                return None
+        if now > begun + limits.row_seconds:
+            return Stop.LATE
+        if now > heard + silence:
+            return Stop.SILENT
+        if shutil.disk_usage(view.copy).free < least_free:
+            return Stop.DISK_FULL
+    return None
+
+
+def read_event(line: bytes) -> Event:
+    """Return the event a line holds; one named "unreadable" of no process when it holds none."""
     try:
-        child.wait(_ENDING)
-    except subprocess.TimeoutExpired:
-        result.timed_out = True
+        return from_json(line[:_LONGEST], Event)
+    except StoreProblem:
+        return Event(event="unreadable", pid=-1)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from pytest_brt.sandbox.events import Event
-from pytest_brt.sandbox.process import ProcessResult
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.sandbox.process import Event, ExceptionInfo, ProcessResult, Stop
 from pytest_brt.sandbox.shown import View
-from pytest_brt.types import Cause, CauseCode, TestRun, Verdict
+from pytest_brt.types import Cause, CauseCode, Frame, Raised, TestRun, Verdict
+from pytest_brt.types.note import value
 
 #: Characters of a reason.
 _MOST_TEXT = 240
@@ -26,18 +27,25 @@ _OF_MACHINE = frozenset({"EAGAIN", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOS
 _OWN_FAULTS = frozenset(
     {"NameError", "ImportError", "SyntaxError", "SystemExit", "_pytest.fixtures.FixtureLookupError"}
 )
-#: How pytest says that a conftest raises, and where.
-_CONFTEST = re.compile(r"^ImportError while loading conftest .*\n(.+):(\d+): in ", re.MULTILINE)
+#: How pytest marks what is wrong.
+_MARKED = re.compile(r"^(?:ERROR:|E  )(.*)", re.MULTILINE)
 #: What failed around a test's body.
 _AROUND = {
     "collect": (CauseCode.NOT_COLLECTED, "cannot be collected: "),
     "setup": (CauseCode.SETUP, "setup failed: "),
     "teardown": (CauseCode.TEARDOWN, "teardown failed: "),
-    "run": (CauseCode.BROKEN_OFF, "broke off the run: "),
 }
+#: What is known of a test whose process was ended, within which it had some seconds.
+_STOPPED = {
+    Stop.SILENT: (Verdict.TIMEOUT, CauseCode.TOO_SLOW, "did not end within {:g} s"),
+    Stop.LATE: (
+        Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, "the tests together did not end in time",
+    ),
+    Stop.DISK_FULL: (Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full"),
+}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reading:
     """What one process reported of tests, and what must be known besides."""
 
@@ -56,7 +64,7 @@ class Reading:
     def has_died(self) -> bool:
         """Whether it ended before pytest had collected tests, or said why it cannot."""
         result = self.result
-        was_ended = result.timed_out or result.disk_full or result.status < 0
+        was_ended = result.stop is not None or result.status < 0
         return self.collected is None and (was_ended or not result.output.strip())
 
     def runs(self) -> dict[str, TestRun]:
@@ -79,15 +87,15 @@ class Reading:
         One that is to leave nothing runs in a fork, which alone speaks of it, and whose end is
         told as "joined"; all others run in the first process.
         """
-        result, kinds = self.result, {event.event: event for event in events}
+        kinds = {event.event: event for event in events}
         path, _, node = self.view.name(name).partition("::")
         end, joined = kinds.get("end"), kinds.get("joined")
         own = [event for event in events if event is not joined]
-        is_forked = own[0].pid != result.events[0].pid
-        if len(own) > 2 or own[0].pid != own[-1].pid or result.flooded:
+        is_forked = own[0].pid != self.result.events[0].pid
+        if len(own) > 2 or own[0].pid != own[-1].pid:
             run = _tampered("events from two processes, or none that can be read")
         elif end is None or (is_forked and joined is None):
-            run = self._ended_early("before the test's end", events, joined)
+            run = self._ended_early("before the test's end", joined)
         elif joined and joined.code != _OF_FORKS:
             run = _tampered(f"{status_words(joined.code)}, though pytest was to end it")
         elif end.other_code:
@@ -95,7 +103,7 @@ class Reading:
             run = make_run(Verdict.INVALID, CauseCode.OTHER_CODE, text)
         else:
             run = self._outcome(end, path)
-        known = end or Event(event="end", output=result.output)
+        known = end or Event(event="end", output=self.result.output)
         return replace(
             run,
             node=node,
@@ -109,40 +117,27 @@ class Reading:
 
     def without_items(self, path: str) -> TestRun:
         """Return what became of a file none of whose tests was begun."""
-        result, printed = self.result, self.result.output
-        refused = [e for e in result.events if e.event == "not_collected" and _concerns(e, path)]
-        if not result.events and not result.disk_full:
+        events, printed = self.result.events, self.result.output
+        refused = [e for e in events if e.event == "not_collected" and _concerns(e, path)]
+        if not events and self.result.stop is not Stop.DISK_FULL:
             text = f"sandbox: could not be set up: {_last_line(printed)}"
             run = make_run(Verdict.INVALID, CauseCode.NOT_STARTED, text)
         elif refused:
             run = self._outcome(refused[0], path)
         elif self.collected is not None:
             run = make_run(Verdict.BROKEN, CauseCode.NO_TEST, "no test found")
-        elif self.has_died or result.first("broken_off"):
-            run = self._ended_early("while being collected", result.events)
+        elif self.has_died:
+            run = self._ended_early("while being collected")
         else:
-            conftest = _CONFTEST.search(printed)
-            words = f"{conftest[1]}, line {conftest[2]}, cannot be imported" if conftest else ""
-            text = f"{words or 'cannot be run'}: {_last_line(printed)}"
+            text = f"cannot be run: {_last_line(printed)}"
             run = make_run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, text)
         return replace(run, output=printed)
 
-    def _ended_early(
-        self, when: str, events: Sequence[Event], joined: Event | None = None
-    ) -> TestRun:
+    def _ended_early(self, when: str, joined: Event | None = None) -> TestRun:
         """Return how a process, or the fork that was `joined`, ended too early or took too long."""
-        result = self.result
-        status = joined.code if joined else result.status
-        broken_off = [event for event in events if event.event == "broken_off"]
-        if result.disk_full:
-            return make_run(Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full")
-        if broken_off:
-            return self._outcome(broken_off[0], "")
-        if result.is_overdue and not joined:
-            return tree_too_slow()
-        if result.timed_out and not joined:
-            text = f"did not end within {self.seconds:g} s"
-            return make_run(Verdict.TIMEOUT, CauseCode.TOO_SLOW, text)
+        if self.result.stop and not joined:
+            return stopped_run(self.result.stop, self.seconds)
+        status = joined.code if joined else self.result.status
         # The kernel kills what takes too much memory, and others may have taken it.
         code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.ENDED
         return make_run(Verdict.CRASH, code, f"{status_words(status)} {when}")
@@ -168,7 +163,7 @@ class Reading:
         info = event.raised
         if info is None:
             return make_run(verdict, code, words + (_last_line(event.text) or "failed"))
-        raised = self.view.raised(info)
+        raised = exception_of(info, self.view)
         if info.denied:
             words = f"sandbox: {info.denied}: {words}"
             if event.when != "collect":
@@ -186,10 +181,25 @@ class Reading:
         return replace(make_run(verdict, code, text), raised=raised)
 
 
+def exception_of(info: ExceptionInfo, view: View) -> Raised:
+    """Return an exception with its paths made the project's."""
+    frames: list[Frame] = []
+    for path, line, function in info.frames:
+        name = view.relative(path)
+        is_project = name is not None and not is_test_path(name)
+        frames.append(Frame(path=name or path, line=line, function=function, project=is_project))
+    return Raised(
+        type=view.name(info.type),
+        message=view.name(info.message),
+        bases=info.bases,
+        frames=tuple(frames),
+    )
+
+
 def _concerns(event: Event, file: str) -> bool:
     """Return whether an event tells of a file, or of a folder or class on the way to its tests."""
-    place = event.node.partition("::")[0]
-    return place in ("", ".", file) or file.startswith(f"{place.removesuffix('/__init__.py')}/")
+    place = event.node.partition("::")[0].removesuffix("/__init__.py")
+    return place in ("", ".") or f"{file}/".startswith(f"{place}/")
 
 
 def make_run(verdict: Verdict, code: CauseCode, text: str) -> TestRun:
@@ -199,10 +209,10 @@ def make_run(verdict: Verdict, code: CauseCode, text: str) -> TestRun:
     return TestRun(test="", node="", verdict=verdict, cause=Cause(code=code, text=short))
 
 
-def tree_too_slow() -> TestRun:
-    """Return a run of which nothing is known, as all of them took too long."""
-    text = "the tests together did not end in time"
-    return make_run(Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, text)
+def stopped_run(stop: Stop, seconds: float = 0.0) -> TestRun:
+    """Return a run of which nothing is known but why its process was ended."""
+    verdict, code, text = _STOPPED[stop]
+    return make_run(verdict, code, text.format(seconds))
 
 
 def _tampered(text: str) -> TestRun:
@@ -223,7 +233,6 @@ def status_words(status: int) -> str:
 
 
 def _last_line(text: str) -> str:
-    """Return the last line that says what is wrong: pytest marks them."""
-    lines = text.strip().splitlines() or [""]
-    errors = [line for line in lines if line.startswith(("ERROR:", "E  "))]
-    return (errors or lines)[-1].removeprefix("ERROR:").removeprefix("E  ").strip()
+    """Return the last line that says what is wrong."""
+    lines = _MARKED.findall(text) or text.strip().splitlines() or [""]
+    return str(lines[-1]).strip()

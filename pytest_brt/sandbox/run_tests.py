@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 
 from pytest_brt.project.layout import is_test_path, module_names
 from pytest_brt.sandbox.placing import Test, place_tests
-from pytest_brt.sandbox.process import Deadlines, Limits, ProcessResult, run_process
-from pytest_brt.sandbox.results import Reading, make_run, tree_too_slow
+from pytest_brt.sandbox.process import Limits, ProcessResult, Stop, run_process
+from pytest_brt.sandbox.results import Reading, stopped_run
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import View, make_view
-from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk, private_copy
+from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk
 from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
+from pytest_brt.types.note import value
 
-#: Processes for what is left of some tests, one after the other.
-_MOST_PROCESSES = 200
 #: What may come of a lack of what all runs share.
 _SHORT = (CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW, CauseCode.SHORT, CauseCode.DISK_FULL)
 #: The verdict of several items that count as one: the first of these that occurs.
@@ -47,10 +47,7 @@ class Runner:
         #: Who holds one may run a tree.
         self.turns = BoundedSemaphore(jobs)
         self._alone = Lock()
-        with name_full_disk():
-            self.scratch = Scratch()
-        #: What Python compiled of the unpatched project: see `Workspace.keep_bytecode`.
-        self.bytecode = self.scratch.path / "bytecode"
+        self.scratch = Scratch()
 
     def close(self) -> None:
         """Remove what was written."""
@@ -83,16 +80,15 @@ class Runner:
             watch: files of which each test is to tell the lines that it executes; tests that
                 execute much of them take several times as long.
         """
-        each, limits = min(self.limits.seconds, test_seconds), self.limits
+        limits = self.limits
         tree = _Tree(
             runner=self,
             changes=tuple(changes),
-            order={"reverse": reverse, "watch": watch},
-            hash_seed=hash_seed,
-            deadlines=Deadlines(
-                start=max(limits.start_seconds, each),
-                each=each,
-                total=min(limits.row_seconds, seconds),
+            order={"reverse": reverse, "watch": watch, "seed": hash_seed},
+            limits=replace(
+                limits,
+                seconds=min(limits.seconds, test_seconds),
+                row_seconds=min(limits.row_seconds, seconds),
             ),
         )
         with self.turns:
@@ -117,11 +113,9 @@ class Runner:
     def run_script(
         self,
         name: str,
-        deadlines: Deadlines,
+        limits: Limits,
         order: Mapping[str, object],
         changes: Sequence[FileChange] = (),
-        *,
-        seed: int = 0,
     ) -> tuple[ProcessResult, View]:
         """Run one of our scripts in the project's interpreter, on a private copy with changes.
 
@@ -130,101 +124,94 @@ class Runner:
         Raises:
             NoRoom: the disk is full.
         """
-        root, sandbox = Path(self.subject.root), self.sandbox
-        with name_full_disk(), private_copy(root, self.scratch.path, self.bytecode) as copy:
-            copy.write(changes)
-            if sandbox.user is not None:
-                copy.give(sandbox.user)
-            own_root = sandbox.has_own_root
-            # Elsewhere each copy has another path, and bytecode names it.
-            compiles = name == "plugin" and own_root and not (changes or self.bytecode.exists())
+        subject, sandbox, scratch = self.subject, self.sandbox, self.scratch
+        own_root = sandbox.has_own_root
+        # Elsewhere each copy has another path, and bytecode names it.
+        compiles = name == "plugin" and own_root and not (changes or scratch.bytecode.exists())
+        with name_full_disk(), scratch.copy_of(Path(subject.root), changes, sandbox.user) as copy:
             view = make_view(
-                self.subject,
+                subject,
                 copy,
                 sandbox.shown,
                 own_root=own_root,
-                PYTHONHASHSEED=str(seed),
+                PYTHONHASHSEED=str(order.get("seed", 0)),
                 PYTHONDONTWRITEBYTECODE="" if compiles else "1",
             )
-            result = run_process(
-                sandbox,
-                [self.subject.python, f"{view.tools}/start.py", name],
-                view,
-                deadlines,
-                order={**order, "folder": view.tree, "packages": self.subject.packages},
-                memory_mb=self.limits.memory_mb,
-            )
+            argv = [subject.python, f"{view.tools}/start.py", name]
+            order = {**order, "folder": view.tree, "packages": subject.packages}
+            result = run_process(sandbox, argv, view, limits, order)
             if compiles:
-                copy.keep_bytecode(self.bytecode)
+                scratch.keep_bytecode(copy)
         return result, view
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Tree:
     """A tree, and how tests are run on it."""
 
     runner: Runner
     changes: tuple[FileChange, ...]
     order: Mapping[str, object]
-    hash_seed: int
-    deadlines: Deadlines
+    limits: Limits
 
     def run(self, tests: Sequence[Test]) -> _Runs:
-        """Run tests; where there is no room for a copy, that is what is known of each."""
-        last = time.monotonic() + self.deadlines.total
-        runs: _Runs = {}
-        try:
-            for group in place_tests(tests):
-                runs |= self._run_group(group, last)
-        except NoRoom:
-            invalid = make_run(Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full")
-            return {t.id: [replace(invalid, test=t.id, node=t.node)] for t in tests}
+        """Run tests; where there is no room for a copy, that is what is known of each.
+
+        Where a process died before any was run, which one file may be to blame for, each file is
+        run by itself.
+        """
+        last = time.monotonic() + self.limits.row_seconds
+        groups, runs = place_tests(tests), _Runs()
+        while groups:
+            group = groups.pop()
+            try:
+                done, reading = self._run_group(group, last)
+            except NoRoom:
+                run = stopped_run(Stop.DISK_FULL)
+                return {test.id: [replace(run, test=test.id, node=test.node)] for test in tests}
+            paths = {test.path for test in group}
+            if reading.has_died and not done and len(paths) > 1 and time.monotonic() < last:
+                groups += [[test for test in group if test.path == path] for path in paths]
+            else:
+                runs |= {test.id: _runs_of(test, done, reading) for test in group}
         return runs
 
-    def _run_group(self, tests: Sequence[Test], last: float) -> _Runs:
-        """Run tests that lie in one copy, in a new process after each that died.
-
-        Where none was run as it died, which one file may be to blame for, each file has its own.
-        """
+    def _run_group(self, tests: Sequence[Test], last: float) -> tuple[dict[str, TestRun], Reading]:
+        """Run tests that lie in one copy, in a new process after each that died."""
         done: dict[str, TestRun] = {}
-        for _ in range(_MOST_PROCESSES):
+        while True:
             reading = self._run_process(tests, [*done], last)
             runs = reading.runs()
             done |= runs
             left = [node for node in reading.collected or () if node not in done]
             if not (runs and left) or time.monotonic() >= last:
-                break
-        paths = {test.path for test in tests}
-        if reading.has_died and not done and len(paths) > 1 and time.monotonic() < last:
-            files = [[test for test in tests if test.path == path] for path in paths]
-            alone = [self._run_group(file, last) for file in files]
-            return {test: runs for group in alone for test, runs in group.items()}
-        late = {node: replace(tree_too_slow(), node=node.partition("::")[2]) for node in left}
-        return {test.id: _runs_of(test, done | late, reading) for test in tests}
+                late = stopped_run(Stop.LATE)
+                rest = {name: replace(late, node=name.partition("::")[2]) for name in left}
+                return done | rest, reading
 
     def _run_process(self, tests: Sequence[Test], done: Sequence[str], last: float) -> Reading:
         """Run what is not done yet by one pytest, on a copy of its own."""
-        runner = self.runner
-        roots = runner.subject.source_roots
+        subject = self.runner.subject
         paths = [change.path for change in self.changes if not is_test_path(change.path)]
-        changed = [(path, name) for path in paths for name in module_names(path, roots)]
+        changed = [
+            (path, name) for path in paths for name in module_names(path, subject.source_roots)
+        ]
         order = {
             **self.order,
-            "options": runner.subject.pytest_args,
-            "has_settings": bool(runner.subject.ini),
+            "options": subject.pytest_args,
+            "has_settings": bool(subject.ini),
             "tests": [f"{test.path}::{name}" for test in tests for name in test.names],
             "done": done,
             "isolated": [test.path for test in tests if test.source is not None],
             "changed": changed,
         }
-        result, view = runner.run_script(
+        result, view = self.runner.run_script(
             "plugin",
-            replace(self.deadlines, total=max(1.0, last - time.monotonic())),
+            replace(self.limits, row_seconds=max(1.0, last - time.monotonic())),
             order,
             (*self.changes, *(file for test in tests for file in test.files)),
-            seed=self.hash_seed,
         )
-        return Reading(result=result, view=view, seconds=self.deadlines.each)
+        return Reading(result=result, view=view, seconds=self.limits.seconds)
 
 
 def _runs_of(test: Test, runs: Mapping[str, TestRun], reading: Reading) -> list[TestRun]:
@@ -241,9 +228,9 @@ def most_severe(runs: Sequence[TestRun]) -> TestRun:
     Its seconds, and the lines that it executed, are those of all.
     """
     worst = min(runs, key=lambda run: _MOST_SEVERE.index(run.verdict))
-    lines: dict[str, int] = {}
+    lines: defaultdict[str, int] = defaultdict(int)
     for path, executed in (pair for run in runs for pair in run.ran):
-        lines[path] = lines.get(path, 0) | int(executed, 16)
+        lines[path] |= int(executed, 16)
     return replace(
         worst,
         seconds=sum(run.seconds for run in runs),

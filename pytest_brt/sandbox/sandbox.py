@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.sandbox.shown import SYSTEM, View, check_folder, is_below
+from pytest_brt.types.note import value
 
 #: The user that root's processes run as, and that others' are to themselves: nobody.
 NOBODY = 65534
@@ -41,7 +42,7 @@ class Isolation(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sandbox:
     """What shuts the processes of a project in on this machine."""
 
@@ -69,12 +70,11 @@ class Sandbox:
 
     def command(self, argv: Sequence[str], view: View, *options: str) -> list[str]:
         """Return what runs `argv`; the options are bubblewrap's."""
-        become: list[str] = []
+        # By `env`: what the variables name is loaded by nothing that has a power left.
+        program = ["env", "-i", *(f"{name}={text}" for name, text in view.env.items()), *argv]
         if self.user is not None:
             become = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
-        # By `env`: what the variables name is loaded by nothing that has a power left.
-        variables = [f"{name}={value}" for name, value in view.env.items()]
-        program = [*become, "env", "-i", *variables, *argv]
+            program = [*become, *program]
         if not self.has_own_root:
             readable = [*_KERNEL, *(real for real, _ in view.shown)]
             folders = ["host" if self.network else "none", os.path.dirname(view.copy), *readable]
@@ -95,15 +95,16 @@ def _mounts(view: View, user: int | None) -> list[str]:
         options += ["--perms", "1777", "--size", str(size), "--tmpfs", path]
     mounts = [("--bind", view.copy, view.root)]
     mounts += [("--ro-bind-try", *pair) for pair in view.shown]
-    made = {"/", "/tmp"}
+    made: set[str] = set()
     # What holds another is shown first, and the other in it.
     for kind, real, named in sorted(mounts, key=lambda mount: mount[2].count("/")):
         for folder in map(str, reversed(Path(named).parents)):
-            if folder not in made and not is_below(folder, view.root):
+            if folder not in made:
                 # Nobody could not get through a private one to what is shown in it, such as tox
                 # makes; and bubblewrap makes what is missing for its owner alone.
                 is_shut = user is not None and not os.stat(folder).st_mode & stat.S_IXOTH
-                options += ["--perms", "0755", "--tmpfs" if is_shut else "--dir", folder]
+                is_covered = is_shut and not is_below(folder, view.root)
+                options += ["--perms", "0755", "--tmpfs" if is_covered else "--dir", folder]
                 made.add(folder)
         options += [kind, real, named]
     return options

@@ -12,16 +12,13 @@ import pwd
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.bounded import is_file
 from pytest_brt.errors import UsageProblem
-from pytest_brt.project.layout import is_test_path
-from pytest_brt.sandbox.events import ExceptionInfo
 from pytest_brt.sandbox.placing import ALIAS
-from pytest_brt.sandbox.workspace import Workspace
-from pytest_brt.types import Frame, Raised, Subject
+from pytest_brt.sandbox.workspace import is_environment
+from pytest_brt.types import Subject
+from pytest_brt.types.note import value
 
 #: What programs and their libraries need of any system, and everybody may know.
 SYSTEM = (
@@ -47,7 +44,7 @@ _PASSED_ON = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class View:
     """The folders and variables of one process, and what the paths mean that it names."""
 
@@ -73,38 +70,20 @@ class View:
     def relative(self, path: str) -> str | None:
         """Return a path relative to the project, or None when it lies elsewhere."""
         plain = self.name(path)
-        below = plain.removeprefix(self.root)
-        if below == plain or not below.startswith("/") or _LIBRARY.search(below):
-            return None
-        return below[1:]
-
-    def raised(self, info: ExceptionInfo) -> Raised:
-        """Return an exception with its paths made the project's."""
-        frames: list[Frame] = []
-        for path, line, function in info.frames:
-            name = self.relative(path)
-            is_project = name is not None and not is_test_path(name)
-            frames.append(
-                Frame(path=name or path, line=line, function=function, project=is_project)
-            )
-        return Raised(
-            type=self.name(info.type),
-            message=self.name(info.message),
-            bases=info.bases,
-            frames=tuple(frames),
-        )
+        below = plain.removeprefix(f"{self.root}/")
+        return None if below == plain or _LIBRARY.search(f"/{below}") else below
 
 
 def make_view(
-    subject: Subject, workspace: Workspace, shown: Sequence[str], *, own_root: bool, **env: str
+    subject: Subject, copy: Path, shown: Sequence[str], *, own_root: bool, **env: str
 ) -> View:
-    """Return what processes see of a project whose copy is a workspace.
+    """Return what processes see of a project of which there is a private copy.
 
     With `own_root` they find it at its own path. What the user has `shown`, they may read.
     """
     tree, folder, tools = subject.root, "/tmp", _TOOLS
     if not own_root:
-        tree, folder, tools = str(workspace.copy), str(workspace.temporary), _INSIDE
+        tree, folder, tools = str(copy), str(copy.with_name("tmp")), _INSIDE
     variables = {
         "LANG": "C.UTF-8",
         **{name: os.environ[name] for name in filter(_PASSED_ON.fullmatch, os.environ)},
@@ -124,14 +103,13 @@ def make_view(
     named = [path for path in named if _can_be_shown(path, subject.root)]
     return View(
         root=subject.root,
-        copy=str(workspace.copy),
+        copy=str(copy),
         tree=tree,
         tools=tools,
         env={**variables, "PATH": os.pathsep.join(folders)},
         shown=(
             *interpreter_folders(subject.python, subject.root),
-            *((os.path.realpath(path), path) for path in (*named, *shown)),
-            *((path, path) for path in (*SYSTEM, *workspace.environments)),
+            *((os.path.realpath(path), path) for path in (*SYSTEM, *named, *shown)),
             (_INSIDE, tools),
         ),
     )
@@ -144,23 +122,24 @@ def _can_be_shown(path: str, root: str) -> bool:
 
 
 def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
-    """Yield the folders outside of `root` that an interpreter starts from: real, and as named.
+    """Yield the folders that an interpreter starts from: real, and as named.
 
-    These are those of the links that lead to it which hold an installed Python. The first one may
-    be an environment: outside of the project, the user has chosen it.
+    The first one may be an environment: in the project or not, the user has chosen it. Others are
+    those of the links that lead to it which hold an installed Python, outside of `root`.
     """
     hop = Path(python).absolute()
-    for number in range(_MOST_LINKS):
+    is_first = True
+    for _ in range(_MOST_LINKS):
         named = hop.parents[1]
         real = named.resolve()
-        holds_python = any(real.glob("lib*/python3*/os.py")) and not shows_too_much(str(real))
-        is_chosen = number == 0 and is_file(real / "pyvenv.cfg")
-        if (is_chosen or holds_python) and not real.is_relative_to(root):
+        is_installed = any(real.glob("lib*/python3*/os.py")) and not real.is_relative_to(root)
+        if (is_first and is_environment(real)) or (is_installed and not shows_too_much(str(real))):
             # A link in the project is in its copy too, and leads to where the folder is.
             yield str(real), str(real if named.is_relative_to(root) else named)
         if not hop.is_symlink():
             return
         hop = Path(os.path.normpath(hop.parent.resolve() / hop.readlink()))
+        is_first = False
 
 
 def check_folder(named: str) -> str:
@@ -185,9 +164,8 @@ def shows_too_much(folder: str) -> bool:
     # With sudo, HOME is root's, and the files are those of who called it.
     users = (str(os.getuid()), os.environ.get("SUDO_UID"))
     homes = [entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users]
-    private = filter(os.path.isdir, (os.path.expanduser("~"), *homes))
-    real = os.path.realpath(folder)
-    return any(is_below(path, real) for path in (*map(os.path.realpath, private), *_OWN))
+    private = map(os.path.realpath, (os.path.expanduser("~"), *homes))
+    return any(is_below(path, os.path.realpath(folder)) for path in (*private, *_OWN))
 
 
 def find_outside(name: str, value: str, root: Path) -> str:

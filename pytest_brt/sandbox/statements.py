@@ -1,38 +1,46 @@
-"""Statements that are run one by one, in a process of their own, and what each did."""
+"""What a project's interpreter is, and what statements do that run in it one by one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 
-from pytest_brt.errors import SandboxProblem
-from pytest_brt.sandbox.events import StatementResult
-from pytest_brt.sandbox.process import Deadlines
-from pytest_brt.sandbox.results import status_words
+from pytest_brt.errors import SandboxProblem, SubjectProblem
+from pytest_brt.sandbox.process import Interpreter, Limits, StatementResult, Stop
+from pytest_brt.sandbox.results import exception_of, status_words
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import FileChange
+from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.types import FileChange, Subject
+from pytest_brt.types.note import value
 
-#: Seconds for starting Python and importing the project, at least.
-_START = 60.0
 #: Wall-clock seconds that a statement gets in any case, as it may be a large import; and its share
 #: of `Limits.seconds`, which all of them together get.
 _EACH, _SHARE = 5.0, 1 / 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
-    """Statements to run in one namespace, in order, on a private copy of the project."""
+def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
+    """Return what the interpreter of `subject` is, of which only the places are known yet.
 
-    #: Each is one Python statement (possibly compound); an expression's value is recorded.
-    statements: tuple[str, ...]
-    #: Changes of the project's tree, as a patch makes them.
-    changes: tuple[FileChange, ...] = ()
-    #: Number of the statement from which on it is noted which functions are called.
-    calls_from: int | None = None
+    Raises:
+        SubjectProblem: it cannot be started, does not answer, or has no pytest.
+    """
+    with closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))) as runner:
+        result, _ = runner.run_script("interpreter", runner.limits, {})
+    event = result.first("interpreter")
+    if event is None or event.interpreter is None:
+        output = result.output.strip().splitlines() or ["no answer"]
+        raise SubjectProblem(
+            f"{subject.python!r} in the sandbox '{sandbox.isolation}' is no Python with pytest: "
+            f"{output[-1]} (install pytest there, or choose another: --brt-python; a folder that it"
+            " needs and does not see: --brt-show)"
+        )
+    return event.interpreter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ScriptResult:
-    """What a script did, as far as it came.
+    """What statements did, as far as they came.
 
     Fewer results than statements means that statement number ``len(observed)`` ended the process
     or its time; `ended` says how.
@@ -42,43 +50,56 @@ class ScriptResult:
     #: "", or one line: "timed out after 20 s", "killed by SIGSEGV", "exit status 3".
     ended: str = ""
     #: File and first line (decorators included) of each function of the project that was called
-    #: from `Script.calls_from` on; nothing where the process did not come to its end.
+    #: from a statement on; nothing where the process did not come to its end.
     called: frozenset[tuple[str, int]] = frozenset()
 
 
-def run_statements(runner: Runner, script: Script) -> ScriptResult:
-    """Run the statements of a script one by one and return what each did.
+def run_statements(
+    runner: Runner,
+    statements: Sequence[str],
+    changes: Sequence[FileChange] = (),
+    *,
+    calls_from: int | None = None,
+) -> ScriptResult:
+    """Run statements one by one in one namespace, on a private copy with changes.
+
+    Args:
+        runner: knows the project.
+        statements: each is one Python statement (possibly compound); an expression's value is
+            recorded.
+        changes: of the project's tree, as a patch makes them.
+        calls_from: number of the statement from which on it is noted which functions are called.
 
     Raises:
         SandboxProblem: no process can be had for them.
     """
-    subject = runner.subject
-    each = max(runner.limits.seconds * _SHARE, _EACH)
-    total = max(runner.limits.seconds, each)
-    deadlines = Deadlines(start=_START, each=each, total=_START + total)
+    subject, limits = runner.subject, runner.limits
+    each = max(limits.seconds * _SHARE, _EACH)
+    limits = replace(limits, seconds=each, row_seconds=limits.start_seconds + limits.seconds)
     order = {
-        "statements": script.statements,
-        "calls_from": script.calls_from,
+        "statements": statements,
+        "calls_from": calls_from,
         "warnings": subject.warnings,
     }
     with runner.turns:
-        result, view = runner.run_script("statements", deadlines, order, script.changes)
+        result, view = runner.run_script("statements", limits, order, changes)
     ended = status_words(result.status)
     if not result.events:
         output = result.output.strip().splitlines() or [ended]
         raise SandboxProblem(f"{subject.python!r} does not start in the sandbox: {output[-1]}")
     observed = tuple(
-        replace(event.observed, raised=view.raised(event.raised) if event.raised else None)
+        replace(event.observed, raised=exception_of(event.raised, view) if event.raised else None)
         for event in result.events
         if event.observed
     )
-    if result.timed_out:
+    if len(observed) >= len(statements):
+        ended = ""
+    elif result.stop in (Stop.SILENT, Stop.LATE):
         ended = f"timed out after {each:g} s"
-    is_whole = len(observed) >= len(script.statements)
     finish = result.first("finish")
-    called = ((view.relative(path), line) for path, line in (finish.called if finish else ()))
+    called = [(view.relative(path), line) for path, line in (finish.called if finish else ())]
     return ScriptResult(
         observed=observed,
-        ended="" if is_whole else ended,
+        ended=ended,
         called=frozenset((path, line) for path, line in called if path is not None),
     )

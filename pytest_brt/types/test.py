@@ -31,8 +31,6 @@ class CauseCode(StrEnum):
     NOT_COLLECTED = "not-collected"
     #: The file was collected and has no such test.
     NO_TEST = "no-test"
-    #: pytest's run was ended, by the test or by an error of pytest or of a plugin.
-    BROKEN_OFF = "broken-off"
     TOO_SLOW = "test-too-slow"
     #: All tests of a tree took too long, so nothing is known of this one.
     TREE_TOO_SLOW = "tree-too-slow"

@@ -13,7 +13,7 @@ from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import open_sandbox
-from pytest_brt.sandbox.statements import Script, run_statements
+from pytest_brt.sandbox.statements import run_statements
 from pytest_brt.types import FileChange, Subject, TestRun, Verdict
 from tests.support.projects import make_project
 
@@ -166,8 +166,8 @@ def test_bug_tests_leave_each_other_nothing(runner: Runner) -> None:
 
 def test_statements_tell_values_and_how_they_end(runner: Runner) -> None:
     statements = ("from pkg.core import divide", "divide(1, 2)", "divide(1, 0)", "exit(3)")
-    found = run_statements(runner, Script(statements=(*statements, "import os; os._exit(4)", "1")))
-    assert [seen.index for seen in found.observed] == [0, 1, 2, 3]
+    found = run_statements(runner, (*statements, "import os; os._exit(4)", "1"))
+    assert len(found.observed) == 4
     value, raised = found.observed[1].value, found.observed[2].raised
     assert value is not None
     assert (value.repr, value.evaluable) == ("0.5", True)

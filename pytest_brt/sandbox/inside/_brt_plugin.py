@@ -150,22 +150,19 @@ class Plugin:
 
     def origins(self):
         """Return whether a changed module was imported, and where from if not from its file."""
-        modules = [(path, sys.modules.get(name)) for path, name in self.changed]
-        files = [(path, getattr(module, "__file__", None)) for path, module in modules]
-        known = [(path, os.path.realpath(file)) for path, file in files if file]
-        other = [file for path, file in known if file != path]
-        return {"reached": bool(known) if files else None, "other_code": "".join(other[:1])}
-
-    def pytest_keyboard_interrupt(self, excinfo):
-        """Report that the run was broken off: ``pytest.exit``, or pytest or a plugin broke."""
-        raised = self.describe(excinfo.value)
-        self.send("broken_off", when="run", outcome="failed", raised=raised)
-
-    pytest_internalerror = pytest_keyboard_interrupt
+        origins = {"reached": False if self.changed else None, "other_code": ""}
+        for path, name in self.changed:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            if file:
+                origins["reached"] = True
+                if os.path.realpath(file) != path:
+                    origins["other_code"] = file
+        return origins
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session):
         """End the process: nobody reads what is summed up, for which plugins import much."""
+        session.config.get_terminal_writer().flush()
         os._exit(session.exitstatus)
 
 

@@ -21,7 +21,7 @@ TEXT_LIMIT = 20000
 def prepare_database():
     """Set Django up, with test databases as its test runner makes them when one is first asked.
 
-    SQLite's lie in memory then; the project's own file is left alone.
+    SQLite's lie in memory then; the project's own file is left alone. Returns that it did so.
     """
     import django
     from django.db.backends.base.base import BaseDatabaseWrapper
@@ -30,15 +30,14 @@ def prepare_database():
     django.setup()
     setup_test_environment()
     connect = BaseDatabaseWrapper.ensure_connection
-    made = []
 
     def ensure_connection(connection):
-        if not made:
-            made.append(True)
-            setup_databases(verbosity=0, interactive=False)
+        BaseDatabaseWrapper.ensure_connection = connect
+        setup_databases(verbosity=0, interactive=False)
         connect(connection)
 
     BaseDatabaseWrapper.ensure_connection = ensure_connection
+    return True
 
 
 class Session:
@@ -54,27 +53,21 @@ class Session:
         self.compile = codeop.Compile()  # it keeps what is imported from the future
         self.compile.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.loop = None
+        # Without it, the statements that need Django raise by themselves what is wrong.
+        is_django = "DJANGO_SETTINGS_MODULE" in os.environ
+        self.has_database = is_django and self.attempt(prepare_database) is not None
         self.printed = io.BytesIO()
         sys.stdout = io.TextIOWrapper(self.printed, "utf-8", "backslashreplace", write_through=True)
         sys.modules["__main__"] = types.ModuleType("__main__")
         self.space = vars(sys.modules["__main__"])
         self.space.update(__builtins__=__builtins__, __file__=NAME)
-        self.has_database = False
         if order["warnings"]:
             from _pytest.config import apply_warning_filters  # costs what a session may not need
 
             apply_warning_filters(order["warnings"], [])
-        if "DJANGO_SETTINGS_MODULE" in os.environ:
-            try:
-                prepare_database()
-                self.has_database = True
-            except Exception as error:
-                # The statements that need Django raise by themselves what is wrong.
-                sys.stderr.write("%s: %s\n" % (type(error).__name__, error))
-            self.take_printed()
 
-    def run(self, index, source):
-        """Run statement number `index` and tell what it did."""
+    def run(self, source):
+        """Run a statement and tell what it did."""
         self.send("statement")
         raised = value = None
         try:
@@ -83,7 +76,6 @@ class Session:
             raised = observe.describe(error, self.packages)
         self.line += source.count("\n") + 1
         observed = {
-            "index": index,
             "value": value,
             "stdout": self.take_printed(),
             "database": self.has_database,
@@ -137,7 +129,7 @@ class Session:
 def main(order, send):
     """Run what the order says in a folder that is empty, telling of each statement as it ends."""
     folder = os.path.join(tempfile.gettempdir(), "work")
-    os.makedirs(folder, exist_ok=True)
+    os.mkdir(folder)
     os.chdir(folder)
     sys.argv[:] = [""]
     sys.path.insert(0, "")
@@ -146,6 +138,6 @@ def main(order, send):
     for index, source in enumerate(order["statements"]):
         if index == order["calls_from"]:
             calls = observe.Calls(order["packages"], keeps_all=True)
-        session.run(index, source)
+        session.run(source)
     send("finish", called=calls.end() if calls else [])
     os._exit(0)
