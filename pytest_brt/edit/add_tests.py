@@ -6,9 +6,10 @@ With them goes the strict xfail mark: put above a test, found, and taken away ag
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -21,15 +22,13 @@ from pytest_brt.edit.place_test import place, with_imports
 from pytest_brt.edit.source_text import (
     WIDTH,
     Edit,
-    Placement,
     SourceText,
     read_source,
     slug,
     tests_of,
 )
 from pytest_brt.errors import EditProblem
-from pytest_brt.project.definitions import Import, read_facts, statements_in
-from pytest_brt.project.imports import add_imports
+from pytest_brt.project.definitions import Import, statements_in
 from pytest_brt.project.layout import escapes_root
 from pytest_brt.pysource.parse import Function, first_line
 from pytest_brt.render.words import cut
@@ -38,7 +37,7 @@ from pytest_brt.types import CandidateTest, Issue
 
 def plan_edit(
     tests: Sequence[CandidateTest], issue: Issue, root: Path, *, host: str = "", mark: bool = False
-) -> Placement:
+) -> Edit:
     """Return the change that puts the tests of an issue into the project; nothing is written.
 
     The best test is added to the test file `host`, or all of them become a new file where there is
@@ -56,54 +55,57 @@ def plan_edit(
                 "(a kept run that names it may be somebody else's: delete pytest's cache)"
             )
     if host:
-        placed = place(tests[0].source or "", host, (root / host).read_bytes())
-        return _marked(placed, issue) if mark else placed
-    path = str(PurePosixPath(tests[0].path).parent / f"test_{slug(issue.title)}.py")
-    placed = _new_file(tests[0], issue, path, mark)
-    for test in tests[1:]:
-        # Its names may clash with those before it; the report shows it all the same.
-        with suppress(EditProblem):
-            more = place(test.source or "", path, placed.edit.after)
-            placed = replace(placed, edit=more.edit, nodes=(*placed.nodes, *more.nodes))
-    placed = _marked(placed, issue) if mark else placed
-    return replace(placed, edit=_at_free_path(placed.edit, root))
+        edit = place(tests[0].source or "", host, (root / host).read_bytes())
+    else:
+        edit = _new_file(tests, issue)
+    if mark:
+        edit = _marked(edit, issue)
+    return edit if host else _at_free_path(edit, root)
 
 
-def _new_file(test: CandidateTest, issue: Issue, path: str, mark: bool) -> Placement:
-    """Return a test as a file of its own, with a comment above it that says where it is from."""
-    about = f"{' '.join(issue.title.split())!r}; written by {test.origin.strategy} of pytest-brt"
+def _new_file(tests: Sequence[CandidateTest], issue: Issue) -> Edit:
+    """Return tests as a file of their own, with a comment above them that says where they are from.
+
+    One whose names clash with those before it is left out; the report shows it all the same.
+    """
+    best = tests[0]
+    about = f"{' '.join(issue.title.split())!r}; written by {best.origin.strategy} of pytest-brt"
     comment = textwrap.fill(
         f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
     )
-    source = test.source or ""
-    if mark and all(item.bound != "pytest" for item in read_facts(source).imports):
-        source = add_imports(source, ["import pytest"])  # above the project's own
-    edit = Edit(path=path, before=None, after=f"{comment}\n\n{source.strip()}\n".encode())
-    return Placement(edit=edit, nodes=tests_of(source))
+    path, source = (
+        PurePosixPath(best.path).with_name(f"test_{slug(issue.title)}.py"),
+        best.source or "",
+    )
+    after = f"{comment}\n\n{source.strip()}\n".encode()
+    edit = Edit(path=str(path), before=None, after=after, nodes=tests_of(source))
+    for test in tests[1:]:
+        with suppress(EditProblem):
+            more = place(test.source or "", edit.path, edit.after)
+            edit = replace(edit, after=more.after, nodes=(*edit.nodes, *more.nodes))
+    return edit
 
 
-def _marked(placed: Placement, issue: Issue) -> Placement:
+def _marked(edit: Edit, issue: Issue) -> Edit:
     """Return a change whose tests are expected to fail, by title and report.
 
     The report's folder may be of this machine alone.
     """
     report = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
-    after = placed.edit.after
-    for node in placed.nodes:
-        reason = f"{cut(issue.title, 45)} ({report})"
-        after = mark_xfail(placed.edit.path, after, node, reason)
-    return replace(placed, edit=replace(placed.edit, after=after))
+    after = edit.after
+    for node in edit.nodes:
+        after = mark_xfail(edit.path, after, node, f"{cut(issue.title, 45)} ({report})")
+    return replace(edit, after=after)
 
 
 def _at_free_path(edit: Edit, root: Path) -> Edit:
     """Return a new file at the first of path, path_2, … that is free or has its content already."""
-    path, number = PurePosixPath(edit.path), 1
-    stem = path.stem
+    path = first = PurePosixPath(edit.path)
+    numbers = itertools.count(2)
     while (root / path).exists() and (root / path).read_bytes() != edit.after:
-        number += 1
-        path = path.with_stem(f"{stem}_{number}")
+        path = first.with_stem(f"{first.stem}_{next(numbers)}")
     before = edit.after if (root / path).exists() else None
-    return Edit(path=str(path), before=before, after=edit.after)
+    return replace(edit, path=str(path), before=before)
 
 
 # -- the mark --
@@ -140,12 +142,12 @@ def unmark(path: str, data: bytes, node: str) -> bytes:
         EditProblem: there is no such test, or the file is not Python.
     """
     file = read_source(path, data)
-    lines = file.text.split("\n")
-    marks = list(_strict_marks(_find(file, node)))
-    for mark in reversed(marks):
-        del lines[mark.lineno - 1 : mark.end_lineno]
+    marks = _strict_marks(_find(file, node))
     if not marks:
         return data
+    lines = file.text.split("\n")
+    for mark in reversed(marks):
+        del lines[mark.lineno - 1 : mark.end_lineno]
     imports = RemoveImportsVisitor(CodemodContext(), [("pytest", None, None)])
     return file.encode(imports.transform_module(libcst.parse_module("\n".join(lines))).code)
 
@@ -157,7 +159,7 @@ def marked_tests(path: str, data: bytes) -> tuple[str, ...]:
         EditProblem: the file is not Python.
     """
     functions = _functions(read_source(path, data))
-    return tuple(name for name, function in functions.items() if any(_strict_marks(function)))
+    return tuple(name for name, function in functions.items() if _strict_marks(function))
 
 
 def _functions(file: SourceText) -> dict[str, Function]:
@@ -177,8 +179,6 @@ def _find(file: SourceText, node: str) -> Function:
     return function
 
 
-def _strict_marks(function: Function) -> Iterator[ast.expr]:
-    for decorator in function.decorator_list:
-        text = ast.unparse(decorator)
-        if "mark.xfail(" in text and "strict=True" in text:
-            yield decorator
+def _strict_marks(function: Function) -> list[ast.expr]:
+    texts = ((one, ast.unparse(one)) for one in function.decorator_list)
+    return [one for one, text in texts if "mark.xfail(" in text and "strict=True" in text]

@@ -7,6 +7,7 @@ second time.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +15,7 @@ import libcst
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
-from pytest_brt.edit.source_text import Edit, Placement, indented, read_source, tests_of
+from pytest_brt.edit.source_text import Edit, indented, read_source, tests_of
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import, read_facts
 from pytest_brt.project.terms import split_identifier
@@ -26,7 +27,7 @@ _Definition = Function | ast.ClassDef
 _XFAIL = re.compile(r"^\s*@.*\bxfail\(.*\n", re.MULTILINE)
 
 
-def place(source: str, path: str, host: bytes) -> Placement:
+def place(source: str, path: str, host: bytes) -> Edit:
     """Return the tests of module `source` put into the file `path`, whose content is `host`.
 
     A function joins the functions, or becomes a method of the class that fits best when the
@@ -50,9 +51,10 @@ def place(source: str, path: str, host: bytes) -> Placement:
     here = {item.statement for item in read_facts(file.text).imports}
     imports = [item for item in read_facts(source).imports if item.statement not in here]
     needed = {item.bound for item in imports}.union(*map(_helping_names, helpers))
-    for name in sorted(bound_names(file.text) & needed):
+    if clashing := bound_names(file.text) & needed:
         raise EditProblem(
-            f"{name!r} means something else in {path!r} than in the test (choose another file)"
+            f"{min(clashing)!r} means something else in {path!r} than in the test "
+            "(choose another file)"
         )
     text, nodes = with_imports(file.text, imports), []
     for code in helpers:
@@ -60,8 +62,7 @@ def place(source: str, path: str, host: bytes) -> Placement:
     for test, code in new:
         text, name = _with_test(text, test, code)
         nodes.append(name)
-    edit = Edit(path=path, before=host, after=file.encode(text))
-    return Placement(edit=edit, nodes=tuple(nodes))
+    return Edit(path=path, before=host, after=file.encode(text), nodes=tuple(nodes))
 
 
 def _parts(source: str) -> Iterator[tuple[ast.stmt, str]]:
@@ -104,13 +105,13 @@ def _with_test(text: str, test: _Definition, code: str) -> tuple[str, str]:
     """Return a module with a test added, and the test's node below the file."""
     tree = parse(text)
     holder = _best_class(tree, test) if isinstance(test, Function) else None
-    above, around = (f"{holder.name}::", holder) if holder else ("", tree)
-    for node in around.body:
-        if isinstance(node, _Definition) and _key(node) == _key(test):
+    above, around = (f"{holder.name}::", holder.body) if holder else ("", tree.body)
+    own = [node for node in around if isinstance(node, _Definition)]
+    for node in own:
+        if _key(node) == _key(test):
             return text, above + node.name
-    taken = {node.name for node in ast.walk(around) if isinstance(node, _Definition)}
     name = test.name
-    while name in taken:
+    while name in [node.name for node in own]:
         name += "_2"
     code = re.sub(rf"\b(def|class) {test.name}\b", rf"\1 {name}", code, count=1)
     if holder is None:
@@ -138,24 +139,23 @@ def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
     It is the one that shares most words with the test, and of several it must share one; ties go
     to the last one. A class of unittest gives no fixtures.
     """
-    words = {*split_identifier(ast.unparse(test))} - {"test", "tests"}
-    fits: dict[ast.ClassDef, float] = {}
-    inside = 0
-    for node in reversed(tree.body):
-        names = _tests_in(node)
-        if names and isinstance(node, ast.ClassDef) and is_test_class(node):
-            own = {*split_identifier(" ".join([node.name, *names]))}
-            fits[node] = len(own & words) / len(own) ** 0.5
-            inside += len(names)
-    if inside <= len(_tests_in(tree)):
+    tested = [one for one in tree.body if isinstance(one, ast.ClassDef) and _tests_in(one)]
+    classes = [one for one in tested if is_test_class(one)]
+    if sum(len(_tests_in(one)) for one in classes) <= len(_tests_in(tree)):
         return None
-    best = max(fits, key=lambda node: fits[node])
+    words = {*split_identifier(ast.unparse(test))} - {"test", "tests"}
+
+    def shared(node: ast.ClassDef) -> float:
+        own = {*split_identifier(" ".join([node.name, *_tests_in(node)]))}
+        return len(own & words) / math.sqrt(len(own))
+
+    best = max(reversed(classes), key=shared)
     is_async = isinstance(test, ast.AsyncFunctionDef)
     needs_pytest = test.args.args or test.decorator_list or is_async
-    is_other = len(fits) > 1 and not fits[best]
+    is_other = len(classes) > 1 and not shared(best)
     return None if is_other or (needs_pytest and best.bases) else best
 
 
-def _tests_in(node: ast.AST) -> list[str]:
-    functions = (one for one in getattr(node, "body", ()) if isinstance(one, Function))
+def _tests_in(node: ast.Module | ast.ClassDef) -> list[str]:
+    functions = (one for one in node.body if isinstance(one, Function))
     return [one.name for one in functions if one.name.startswith("test")]

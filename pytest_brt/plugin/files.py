@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_brt.codec import to_json
-from pytest_brt.edit.source_text import Placement
+from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, EditProblem, StoreProblem
 from pytest_brt.plugin.options import Options
 from pytest_brt.render.answer import bug_tests, reviewed
@@ -164,13 +164,12 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
         found = bug_tests(t for a in attempts for t in a.tests if t.test.source)
         sure = [judged for judged in found if judged.judgement.counts]
         if sure:
-            placed = _place(sure[:KEEP], issue, options, bench)
-            edit, said = placed.edit, "already there"
+            edit, said = _place(sure[:KEEP], issue, options, bench), "already there"
             if edit.before != edit.after:
                 write_bytes(Path(bench.engine.subject.root, edit.path), edit.after)
                 said = "written"
             yield f"{said}: {edit.path}"
-            yield from filter(None, [placed.elsewhere])
+            yield from filter(None, [edit.elsewhere])
         elif found:
             yield (
                 f"not written: {found[0].test.name} is less certain ('pytest-brt review' accepts"
@@ -180,9 +179,7 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
             yield f"not written: no test for {issue.source} was found"
 
 
-def _place(
-    tests: Sequence[JudgedTest], issue: Issue, options: Options, bench: Workbench
-) -> Placement:
+def _place(tests: Sequence[JudgedTest], issue: Issue, options: Options, bench: Workbench) -> Edit:
     """Return the change that puts tests into the project; nothing is written here.
 
     With `--brt-write into` the best test goes into the existing test file where it belongs, if it
@@ -205,10 +202,11 @@ def _place(
     return replace(plan(sources[:1], mark=mark), elsewhere=f"not in {host}: {why_not}")
 
 
-def _runs_otherwise(placed: Placement, bench: Workbench) -> str:
+def _runs_otherwise(placed: Edit, bench: Workbench) -> str:
     """Say what a test does in the file that it was added to, "" where it fails there."""
-    test = Test(id="placed", path=placed.edit.path, nodes=placed.nodes)
-    for run in bench.engine.run((test,), (placed.edit.change(),)):
+    test = Test(id="placed", path=placed.path, nodes=placed.nodes)
+    change = FileChange(path=placed.path, content=placed.after)
+    for run in bench.engine.run((test,), (change,)):
         if run.verdict is not Verdict.FAIL:
             return f"the test does not fail there ({run_words(run) or run.verdict})"
     return ""

@@ -19,7 +19,7 @@ def test_bug():
 
 def placed(host: str, source: str = TEST) -> str:
     placement = place(dedent(source), "tests/test_x.py", dedent(host).encode())
-    text = placement.edit.after.decode()
+    text = placement.after.decode()
     compile(text, "x", "exec")
     return text
 
@@ -242,7 +242,7 @@ def test_class_of_tests_is_placed_whole() -> None:
     )
     placement = place(source, "t.py", b"class TestNew: ...\n")
     assert placement.nodes == ("TestNew_2",)
-    assert b"class TestNew_2:" in placement.edit.after
+    assert b"class TestNew_2:" in placement.after
     with pytest.raises(EditProblem, match="means something else"):
         place(source, "t.py", b"area = 1\n")
 
@@ -264,13 +264,13 @@ def test_comments_and_decorators_come_along() -> None:
 
 def test_line_ends_and_encoding() -> None:
     host = "# -*- coding: latin-1 -*-\r\nimport os\r\n\r\ndef test_é(): 'ü'\r\n".encode("latin-1")
-    after = place(TEST, "t.py", host).edit.after
+    after = place(TEST, "t.py", host).after
     assert after.count(b"\n") == after.count(b"\r\n")
     assert "def test_é(): 'ü'" in after.decode("latin-1")
     with pytest.raises(EditProblem, match="iso-8859-1, which has no '✓'"):
         place("def test_a(): assert '✓'\n", "t.py", host)
     marked = b"\xef\xbb\xbfimport os\n"
-    assert place(TEST, "t.py", marked).edit.after.startswith(marked)
+    assert place(TEST, "t.py", marked).after.startswith(marked)
 
 
 def test_what_marks_a_whole_file_is_not_placed() -> None:
