@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from pytest_brt.project.imports import find_import, import_candidates, standard_candidates
+from pytest_brt.project.imports import project_imports, standard_imports
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.pysource.names import Use
 from pytest_brt.sandbox.run_tests import Runner
@@ -68,9 +68,8 @@ class ImportResolver:
             yield self._own[name]
         use, index, layout = self._uses.get(name, Use()), self.index, self.index.layout
         offering = [*self._stars, *index.packages]
-        yield from import_candidates(name, index.packages, offering, use)
-        yield from filter(None, [find_import(name, index, use=use)])
-        yield from standard_candidates(name, use)
+        yield from project_imports(name, index, offering=offering, use=use)
+        yield from standard_imports(name, use)
         for part in sorted(use):
             home = index.unique_definition(part) if part[0].isupper() else None
             if home:

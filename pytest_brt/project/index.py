@@ -11,7 +11,7 @@ import json
 import sqlite3
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -170,7 +170,10 @@ class Index:
         Of several, the one with the shortest module path is taken if it is the only one so short.
         """
         known = {self.layout.module_of(one.path): one for one in self.definitions(name)[::-1]}
-        return known.get(shortest(m for m in known if m.partition(".")[0] in self.packages))
+        own = [module for module in known if module.partition(".")[0] in self.packages]
+        depth = min((module.count(".") for module in own), default=0)
+        nearest = [module for module in own if module.count(".") == depth]
+        return known[nearest[0]] if len(nearest) == 1 else None
 
     # -- imports, under absolute names --
 
@@ -227,14 +230,3 @@ def search_definitions(
 def most_telling(terms: Mapping[str, float]) -> tuple[str, ...]:
     """Return the terms of a chunk, the weightiest first."""
     return tuple(sorted(terms, key=lambda term: (-terms[term], term)))
-
-
-def shortest(modules: Iterable[str]) -> str:
-    """Return the module with the shortest path, "" where that is not one alone.
-
-    >>> shortest(["p.a.b", "p.a"]), shortest(["p.a", "p.b"])
-    ('p.a', '')
-    """
-    every = sorted({(module.count("."), module) for module in modules})
-    (depth, first), *others = every or [(0, "")]
-    return "" if others and others[0][0] == depth else first

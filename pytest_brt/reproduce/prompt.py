@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
@@ -13,7 +14,7 @@ from pytest_brt.localise.suspects import Function, files_of, find_suspects
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
-from pytest_brt.project.imports import find_import
+from pytest_brt.project.imports import project_imports
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import IMPORTS
@@ -138,8 +139,8 @@ def _imports(
     names = [
         one for one in dict.fromkeys(words) if one not in known and index.unique_definition(one)
     ]
-    ways = (find_import(name, index) for name in names[:_IMPORTS])
-    return "\n".join(dict.fromkeys([*own, *filter(None, ways), "import pytest"]))
+    ways = chain.from_iterable(islice(project_imports(name, index), 1) for name in names[:_IMPORTS])
+    return "\n".join(dict.fromkeys([*own, *ways, "import pytest"]))
 
 
 def _session(seen: Sequence[Observation]) -> str:
