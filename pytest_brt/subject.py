@@ -10,18 +10,17 @@ import site
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.project.layout import Layout, find_layout, scan_tree
+from pytest_brt.project.layout import Layout, files_of, find_layout, scan_tree
 from pytest_brt.project.pytest_config import CollectionPatterns, PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import is_below
-from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
 from pytest_brt.types import Subject
 
 #: Plugins that change which tests run, where, in what order or how they are reported.
@@ -196,20 +195,6 @@ def _suite_folder(
     tests = sorted(filter(collected.has_file, files))
     counts = Counter(Path(path).parent.as_posix() for path in tests)
     return max(counts, key=lambda folder: counts[folder], default=".")
-
-
-def files_of(root: Path) -> Iterator[str]:
-    """Yield the files of a tree, relative to it, that a copy has, but for what Python compiled.
-
-    Links to folders are not followed. What is no file, such as a pipe, is no part of a project.
-    """
-    for folder, names, files in os.walk(root):
-        here = Path(folder)
-        kept = {name for name in names if not is_environment(here / name)}
-        names[:] = sorted(kept - EXCLUDED - {"__pycache__"})
-        for path in (here / name for name in sorted(files)):
-            if path.is_file():
-                yield path.relative_to(root).as_posix()
 
 
 def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:

@@ -16,12 +16,12 @@ from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import StoreProblem
 from pytest_brt.guard.changes import Touched
+from pytest_brt.project.layout import files_of
 from pytest_brt.project.pytest_config import read_config
 from pytest_brt.render.words import count, listed
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.store import Journal, Once
-from pytest_brt.subject import files_of
 from pytest_brt.types import (
     CauseCode,
     FileChange,

@@ -10,9 +10,9 @@ from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
+from pytest_brt.project.layout import files_of
 from pytest_brt.project.pytest_config import USUAL, read_config
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.subject import files_of
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
