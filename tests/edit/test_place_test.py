@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from pytest_brt.edit.place_test import place
+from pytest_brt.edit.add_tests import place
 from pytest_brt.errors import EditProblem
 
 TEST = """\
