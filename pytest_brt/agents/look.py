@@ -6,11 +6,10 @@ import re
 
 from pytest_brt.agents.prompts import numbered, render
 from pytest_brt.agents.workspace import Refused, Workspace
-from pytest_brt.project.definitions import Definition, DefinitionKind
+from pytest_brt.project.definitions import Definition
 from pytest_brt.project.index import search_definitions
 from pytest_brt.project.layout import is_test_path
 
-_VARIABLE = DefinitionKind.VARIABLE
 #: Lines of a file that are shown at once, hits, and definitions of one name.
 _LINES, _HITS, _SHOWN = 160, 20, 3
 _DEFINES = re.compile(r"\s*(?:async\s+def|def|class)\b")
@@ -39,7 +38,7 @@ def definitions_called(env: Workspace, path: str, name: str = "") -> list[Defini
     """
     bare = name.partition("(")[0].strip(" .:").replace("::", ".")
     end = bare and f".{bare}"
-    kinds = (one for one in env.index.definitions_in(path) if one.kind is not _VARIABLE)
+    kinds = (one for one in env.index.definitions_in(path) if not one.is_variable)
     meant = [one for one in kinds if f".{one.qualname}".endswith(end)]
     if name and not meant:
         raise Refused(f"{path} has no {name!r}. List what it defines, or search for the name.")

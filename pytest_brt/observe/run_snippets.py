@@ -106,7 +106,7 @@ def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) ->
         if source.startswith(IMPORTS) and not one.stars:
             own = {**dict.fromkeys(one.bound, source), **own}
     stars = dict.fromkeys(star for one in names for star in one.stars)
-    imports = ImportResolver(engine, cache, own, stars, uses_in(*sources))
+    imports = ImportResolver(engine, cache, own, stars, uses_in("\n".join(sources)))
     loose = {name for some in unbound for name in some}
     imports.resolve(loose)
     prelude = imports.imports_for(loose)

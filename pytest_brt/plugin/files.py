@@ -214,11 +214,12 @@ def _runs_otherwise(placed: Edit, bench: Workbench) -> str:
 
 def _host(judged: JudgedTest, bench: Workbench) -> str:
     """Return the test file that a test is added to, "" where there is none."""
-    from pytest_brt.localise.host_files import choose_host
+    from pytest_brt.localise.suspects import host_of
+    from pytest_brt.project.index import open_index
 
     if host := judged.test.host or bench.host:
         return host
     frames = [run.raised.in_project for run in judged.judgement.runs[:1] if run.raised]
     fails_in = frames[0].path if frames and frames[0] else ""
-    root = Path(bench.engine.subject.root)
-    return choose_host(judged.test.source or "", root, bench.cache, fails_in)
+    with open_index(Path(bench.engine.subject.root), bench.cache) as index:
+        return host_of(judged.test.source or "", index, fails_in)

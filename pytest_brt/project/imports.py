@@ -126,12 +126,10 @@ def can_import(node: ast.ImportFrom, index: Index) -> bool:
     whole test file down when it is collected.
     """
     module, layout = node.module or "", index.layout
-    top = module.partition(".")[0]
-    if node.level or top not in index.packages:
-        return not node.level and top not in layout.roots
     path = layout.path_of(module)
-    if path is None:
-        return False
+    if node.level or path is None:
+        own = {*index.packages, *layout.roots}
+        return not node.level and module.partition(".")[0] not in own
     stars = (layout.path_of(one.module) for one in index.imports_in(path) if one.bound == "*")
     files = [path, *filter(None, stars)]
     names = {one.name for file in files for one in index.definitions_in(file) if one.top}

@@ -20,7 +20,6 @@ from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.project.definitions import (
     Definition,
-    DefinitionKind,
     FileFacts,
     Import,
     read_facts,
@@ -31,7 +30,7 @@ from pytest_brt.project.terms import Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
-_VERSION = 13
+_VERSION = 14
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
 _SCHEMA = """
@@ -43,9 +42,9 @@ create virtual table if not exists chunks using fts5 (
 );
 """
 _FILES = "select path, facts from files order by path"
-#: A name says more than the names around it, or the text.
+#: A name says more than the names around it and the path, and these more than the text.
 _SEARCH = """
-select path, function, line, end_line, -bm25(chunks, 0, 0, 0, 0, 3, 1, 1)
+select path, function, line, end_line, -bm25(chunks, 0, 0, 0, 0, 3, 2, 1)
 from chunks where chunks match ?
 """
 _DELETE = "delete from {} where path in (select value from json_each(?))"
@@ -154,13 +153,13 @@ class Index:
         """Return where modules of the product define `name`."""
         return self._definitions.get(name, ())
 
-    def definitions_in(self, path: str) -> tuple[Definition, ...]:
+    def definitions_in(self, path: str) -> Sequence[Definition]:
         """Return what `path` defines, in its order."""
         return self._facts.get(path, FileFacts()).definitions
 
     def definition_at(self, path: str, line: int) -> Definition | None:
         """Return the innermost function or class around `line` of `path`, if there is one."""
-        known = (d for d in self.definitions_in(path) if d.kind is not DefinitionKind.VARIABLE)
+        known = (d for d in self.definitions_in(path) if not d.is_variable)
         around = [one for one in known if one.line <= line <= one.end_line]
         return around[-1] if around else None
 
@@ -177,7 +176,7 @@ class Index:
 
     # -- imports, under absolute names --
 
-    def imports_in(self, path: str) -> tuple[Import, ...]:
+    def imports_in(self, path: str) -> Sequence[Import]:
         """Return what `path` imports, in its order."""
         return self._facts.get(path, FileFacts()).imports
 
@@ -207,15 +206,6 @@ class Index:
             for *place, worth in self._connection.execute(_SEARCH, [f'"{term}"']):
                 found[Chunk(*place)][term] = weight * worth
         return found
-
-
-def worth_of_files(shares: Shares) -> dict[str, float]:
-    """Return what the terms of a query are worth in each file: of each what the best chunk has."""
-    best: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for chunk, own in shares.items():
-        terms = best[chunk.path]
-        terms.update((term, max(share, terms.get(term, share))) for term, share in own.items())
-    return {path: sum(own.values()) for path, own in best.items()}
 
 
 def search_definitions(

@@ -9,8 +9,7 @@ from itertools import chain, islice
 
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
-from pytest_brt.localise.host_files import nearest_test_file
-from pytest_brt.localise.suspects import Function, files_of, find_suspects
+from pytest_brt.localise.suspects import Function, find_suspects, nearest_test_file
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
@@ -107,7 +106,7 @@ def gather(
         lines += [(one.path, one.line) for one in frames if one.project][-_FRAMES:][::-1]
     whole: tuple[str, ...] = ()
     if observed is None:  # as in the papers, which know files and no places in them
-        whole = bench.buggy or files_of(places)[:1]
+        whole = bench.buggy or tuple(place.path for place in places[:1])
         places = tuple(place for place in places if place.path in whole)
     return Findings(
         issue=issue,
