@@ -32,6 +32,7 @@ from pytest_brt.edit.source_text import (
 )
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import, read_facts, statements_in
+from pytest_brt.project.imports import add_imports
 from pytest_brt.project.layout import escapes_root
 from pytest_brt.project.terms import split_identifier
 from pytest_brt.pysource.names import bound_names
@@ -66,13 +67,13 @@ def plan_edit(
     if host:
         edit = place(tests[0].source or "", host, (root / host).read_bytes())
     else:
-        edit = _new_file(tests, issue)
+        edit = _new_file(tests, issue, mark)
     if mark:
         edit = _marked(edit, issue)
     return edit if host else _at_free_path(edit, root)
 
 
-def _new_file(tests: Sequence[CandidateTest], issue: Issue) -> Edit:
+def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
     """Return tests as a file of their own, with a comment above them that says where they are from.
 
     One whose names clash with those before it is left out; the report shows it all the same.
@@ -82,10 +83,10 @@ def _new_file(tests: Sequence[CandidateTest], issue: Issue) -> Edit:
     comment = textwrap.fill(
         f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
     )
-    path, source = (
-        PurePosixPath(best.path).with_name(f"test_{slug(issue.title)}.py"),
-        best.source or "",
-    )
+    path = PurePosixPath(best.path).with_name(f"test_{slug(issue.title)}.py")
+    source = best.source or ""
+    if mark and "import pytest" not in source.split("\n"):
+        source = add_imports(source, ["import pytest"])  # above the project's own
     after = f"{comment}\n\n{source.strip()}\n".encode()
     edit = Edit(path=str(path), before=None, after=after, nodes=tests_of(source))
     for test in tests[1:]:

@@ -103,9 +103,9 @@ def tests_of(source: str) -> tuple[str, ...]:
 def sorted_imports(imports: Iterable[Import], own: Collection[str]) -> str:
     """Return import statements in sections: Python's own come first, the project's `own` last."""
 
-    def section(line: str) -> tuple[bool, bool, bool]:
+    def section(line: str) -> tuple[bool, bool]:
         top = line.split()[1].partition(".")[0]
-        return top != "__future__", top not in sys.stdlib_module_names, top in own
+        return top not in sys.stdlib_module_names, top in own
 
     statements = {item.statement for item in imports}
     # "import" comes before "from".
