@@ -91,8 +91,8 @@ _DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
 #: What it is worth beside the tokens that the name of the file fits the words of the test.
 _NAME_FITS = 3.0
 
-#: A place, how much something points at it, and what it is.
-Evidence = tuple[Chunk, float, Note]
+#: A place, how much something points at it, and its name and text for people.
+Evidence = tuple[Chunk, float, str, str]
 #: A function, as its path and qualified name.
 Function = tuple[str, str]
 
@@ -138,14 +138,14 @@ def find_suspects(
     shares = index.shares(query_of(issue))
     clues: defaultdict[Chunk, list[Note]] = defaultdict(list)
     scores: defaultdict[Chunk, float] = defaultdict(float)
-    for chunk, score, clue in (  # those that say most come first
+    for chunk, score, code, text in (  # those that say most come first
         *(_on_tracebacks(read_tracebacks(issue.text), index) or _on_tracebacks(raised, index)),
         *_run(index, ran),
         *_files_named(issue.text, index, shares),
         *_words_shared(issue, shares),
     ):
         if not paths or chunk.path in paths:
-            clues[chunk].append(clue)
+            clues[chunk].append(Note(code=code, text=text))
             scores[chunk] += score
     top = max(scores.values(), default=1.0)
     likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
@@ -164,29 +164,29 @@ def _words_shared(issue: Issue, shares: Shares) -> Iterator[Evidence]:
     for chunk, own in shares.items():
         told = dict.fromkeys(spelled.get(term, term) for term in most_telling(own)[:_TOLD])
         text = f"shares {', '.join(told)} with the report"
-        yield chunk, sum(own.values()) / best, Note(code="shared-words", text=text)
+        yield chunk, sum(own.values()) / best, "shared-words", text
 
 
 def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[Evidence]:
     """Yield the chunks of files that the text names by path or as a dotted module."""
-    found: dict[str, Note] = {}
+    found: dict[str, str] = {}
     for name in _NAME.findall(text):
         path = index.layout.find_path(name) if name.endswith(".py") else index.layout.path_of(name)
         if path and not path.endswith("__init__.py"):
-            found[path] = Note(code="file-named", text=f"the report names {name}")
+            found[path] = f"the report names {name}"
     for chunk in chunks:
         if chunk.path in found:
-            yield chunk, _NAMED_FILE, found[chunk.path]
+            yield chunk, _NAMED_FILE, "file-named", found[chunk.path]
 
 
 def _run(index: Index, ran: Collection[Function]) -> Iterator[Evidence]:
     """Yield the chunks that the report's code ran."""
-    clue = Note(code="run-by-report", text="the report's code runs it")
     for path, function in ran:
         for one in index.definitions_in(path) if is_product(path) else ():
             if one.qualname == function:
-                chunk = index.chunk_at(path, one.line)
-                yield chunk, _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5), clue
+                score = _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5)
+                chunk = Chunk(path, function, one.line, one.end_line)
+                yield chunk, score, "run-by-report", "the report's code runs it"
 
 
 def _on_tracebacks(raised: Iterable[Raised], index: Index) -> Collection[Evidence]:
@@ -200,8 +200,8 @@ def _on_tracebacks(raised: Iterable[Raised], index: Index) -> Collection[Evidenc
         own = [(frame, chunk) for frame, chunk in placed if chunk]
         for depth, (frame, chunk) in enumerate(own):
             text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
-            clue = Note(code="on-traceback", text=text)
-            found.setdefault(chunk, (chunk, _TRACEBACK * _FRAME_DECAY**depth, clue))
+            score = _TRACEBACK * _FRAME_DECAY**depth
+            found.setdefault(chunk, (chunk, score, "on-traceback", text))
     return found.values()
 
 
@@ -210,9 +210,12 @@ def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
     path = index.layout.find_path(frame.path)
     if path is None or is_test_path(path):
         return None
-    lines = [one.line for one in index.definitions_in(path) if one.name == frame.function]
-    lines.sort(key=lambda line: abs(line - frame.line))
-    return index.chunk_at(path, lines[0]) if lines else None
+    known = (one for one in index.definitions_in(path) if not one.is_variable)
+    named = [one for one in known if one.name == frame.function]
+    if not named:
+        return None
+    one = min(named, key=lambda one: abs(one.line - frame.line))
+    return Chunk(path, one.qualname, one.line, one.end_line)
 
 
 def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
@@ -232,8 +235,9 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
                 f"--brt-buggy-file: no such lines in the project: {spec!r} (give PATH, PATH:LINE "
                 "or PATH:FIRST-LAST of a Python file, from the root)"
             )
-        function = index.chunk_at(path, line).function
+        around = index.definition_at(path, line)
         clues = (Note(code="given-by-user", text="given"),)
+        function = around.qualname if around else ""
         chunk = Chunk(path, function, line, end) if first else Chunk(path)
         places.append(Place(**chunk._asdict(), clues=clues))
     return tuple(places)

@@ -102,7 +102,6 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
         definitions += (
             Definition(around + name, *span, signature, path, is_variable) for name in names
         )
-    definitions.sort(key=lambda one: (one.line, -one.end_line))
     return FileFacts(definitions=definitions, imports=imports, inner_imports=inner)
 
 

@@ -41,7 +41,6 @@ create virtual table if not exists chunks using fts5 (
     detail = column, tokenize = "ascii tokenchars '_'"
 );
 """
-_FILES = "select path, facts from files order by path"
 #: A name says more than the names around it and the path, and these more than the text.
 _SEARCH = """
 select path, function, line, end_line, -bm25(chunks, 0, 0, 0, 0, 3, 2, 1)
@@ -90,15 +89,16 @@ class Index:
         try:
             self._connection.executescript(_SCHEMA)
             self._refresh(stamps)
-            rows = self._connection.execute(_FILES)
+            rows = self._connection.execute("select path, facts from files order by path")
             self._facts = {path: from_json(text, FileFacts) for path, text in rows}
         except (sqlite3.Error, StoreProblem):
             self.close()
             raise
-        self._definitions: defaultdict[str, list[Definition]] = defaultdict(list)
+        #: Where modules of the product define each name.
+        self.definitions: defaultdict[str, list[Definition]] = defaultdict(list)
         for path in filter(is_product, self._facts):
             for one in filter(lambda one: one.top, self.definitions_in(path)):
-                self._definitions[one.name].append(one)
+                self.definitions[one.name].append(one)
 
     def __enter__(self) -> Self:
         return self
@@ -149,10 +149,6 @@ class Index:
 
     # -- definitions --
 
-    def definitions(self, name: str) -> Sequence[Definition]:
-        """Return where modules of the product define `name`."""
-        return self._definitions.get(name, ())
-
     def definitions_in(self, path: str) -> Sequence[Definition]:
         """Return what `path` defines, in its order."""
         return self._facts.get(path, FileFacts()).definitions
@@ -168,7 +164,7 @@ class Index:
 
         Of several, the one with the shortest module path is taken if it is the only one so short.
         """
-        known = {self.layout.module_of(one.path): one for one in self.definitions(name)[::-1]}
+        known = {self.layout.module_of(one.path): one for one in self.definitions[name][::-1]}
         own = [module for module in known if module.partition(".")[0] in self.packages]
         depth = min((module.count(".") for module in own), default=0)
         nearest = [module for module in own if module.count(".") == depth]
@@ -187,11 +183,6 @@ class Index:
         return tuple(one for one in every if one.bound == bound)
 
     # -- terms --
-
-    def chunk_at(self, path: str, line: int) -> Chunk:
-        """Return the chunk that a line belongs to."""
-        one = self.definition_at(path, line)
-        return Chunk(path, one.qualname, one.line, one.end_line) if one else Chunk(path)
 
     def shares(self, query: Mapping[str, float]) -> Shares:
         """Return what the terms of a query, by their weights, are worth in the product's chunks.

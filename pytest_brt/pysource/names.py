@@ -106,7 +106,8 @@ def _changed(tree: ast.Module) -> Iterator[str]:
         elif isinstance(part, ast.Expr):
             for call in ast.walk(part):
                 if isinstance(call, ast.Call):
-                    yield _root(call.func) if isinstance(call.func, ast.Attribute) else ""
+                    if isinstance(call.func, ast.Attribute):
+                        yield _root(call.func)
                     yield from (node.id for node in call.args if isinstance(node, ast.Name))
 
 

@@ -89,10 +89,6 @@ def test_no_final_newline_and_taken_names() -> None:
     )
 
 
-def test_empty_file() -> None:
-    assert placed("", "def test_a():\n    assert 0") == "def test_a():\n    assert 0\n"
-
-
 @pytest.mark.parametrize(
     ("host", "source", "name"),
     [
@@ -100,6 +96,7 @@ def test_empty_file() -> None:
         ("def helper(): ...\n", "def helper(): return 1\ndef test_a(): helper()\n", "'helper'"),
         ("x = 1\n", "x = 2\ndef test_a(): assert x\n", "'x'"),
         ("import os\n", "print(1)\ndef test_a(): ...\n", "runs code outside"),
+        ("import os\n", "pytestmark = 1\ndef test_a(): ...\n", "pytestmark"),
     ],
 )
 def test_what_means_something_else_in_the_file_goes_elsewhere(
@@ -255,13 +252,6 @@ def test_strings_keep_their_lines() -> None:
     space["TestX"]().test_a()
 
 
-def test_comments_and_decorators_come_along() -> None:
-    source = "import pytest\n\n# Why.\n@pytest.mark.slow\ndef test_a(): ...\n"
-    assert placed("import pytest\n", source).endswith(
-        "\n\n\n# Why.\n@pytest.mark.slow\ndef test_a(): ...\n"
-    )
-
-
 def test_line_ends_and_encoding() -> None:
     host = "# -*- coding: latin-1 -*-\r\nimport os\r\n\r\ndef test_é(): 'ü'\r\n".encode("latin-1")
     after = place(TEST, "t.py", host).after
@@ -273,19 +263,9 @@ def test_line_ends_and_encoding() -> None:
     assert place(TEST, "t.py", marked).after.startswith(marked)
 
 
-def test_what_marks_a_whole_file_is_not_placed() -> None:
-    with pytest.raises(EditProblem, match="pytestmark"):
-        place("pytestmark = 1\ndef test_a(): ...", "t.py", b"")
-
-
 def test_host_that_is_no_python() -> None:
     with pytest.raises(EditProblem, match=r"'t.py' is not Python"):
         place(TEST, "t.py", b"print 'x'\n")
-
-
-def test_nodes_run() -> None:
-    placement = place("def test_a(): assert 1\n", "t.py", UNITTEST.encode())
-    assert placement.nodes == ("AreaTests::test_a",)
 
 
 def test_a_fixture_and_parameters_come_along() -> None:

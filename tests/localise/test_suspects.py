@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.localise.suspects import find_suspects
+from pytest_brt.errors import UsageProblem
+from pytest_brt.localise.suspects import Source, find_suspects, given_places, query_of
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.report.load import read_issue
 from pytest_brt.types import Frame, Note, Place, Raised
@@ -141,3 +142,43 @@ def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
     others = {(f"pkg/none{number}.py", "f") for number in range(79)}
     many = {one.function: one.score for one in find_suspects(issue, index, ran=ran | others)}
     assert few["round_up"] > many["round_up"]
+
+
+def weights(text: str) -> dict[str, float]:
+    return dict(query_of(read_issue(text, "-")))
+
+
+def test_a_term_weighs_what_its_best_place_says() -> None:
+    found = weights(
+        "# Wrong borders\n\nThe borders of tables are lost by `drawFrame`.\n\n"
+        "```python\nimport tables\nmargin(2)\n```\n"
+    )
+    assert found["border"] == Source.TITLE.value
+    assert found["drawfram"] == found["draw"] == Source.NAMED.value
+    assert found["tabl"] == Source.CODE.value
+    assert found["lost"] == Source.PROSE.value
+
+
+def test_noise_is_left_out() -> None:
+    found = weights(
+        "Odd\n\n<!-- fill in the template -->\nSee https://example.org/wiki. It is a bug.\n\n"
+        '```\n  File "/home/me/unrelated.py", line 3, in go_on\n```\n'
+    )
+    assert not {"template", "wiki", "bug", "unrelated"} & set(found)
+
+
+def test_what_is_a_usual_word_in_a_sentence_is_a_name_in_code() -> None:
+    code = "```python\nfrom shop import Any, Case\nAny(Case())\n```\n"
+    assert {"any", "cas"} & set(weights("Odd\n\nIs there any case of that?\n")) == set()
+    found = weights(f"Odd\n\nIs there any case of that?\n\n{code}")
+    assert found["any"] == Source.CODE.value
+
+
+def test_given_places_are_checked(index: Index) -> None:
+    shapes = "pkg/core/shapes.py"
+    (whole, lines) = given_places([shapes, f"./{shapes}:2-3"], index)
+    assert (whole.function, whole.line, whole.end_line) == ("", 1, 0)
+    assert (lines.function, lines.line, lines.end_line) == ("Circle.area", 2, 3)
+    for spec in ("pkg/none.py", f"{shapes}:3-2", f"{shapes}:999", f"{shapes}:x"):
+        with pytest.raises(UsageProblem, match="--brt-buggy-file"):
+            given_places([spec], index)
