@@ -1,7 +1,7 @@
 """The tests of a report as a change of the project: a new file, or part of an existing one.
 
-Nothing that is in a file goes or moves, and placing the same test twice changes nothing the second
-time. With tests goes the strict xfail mark: put above one, found, and taken away again.
+Nothing that is in a file goes or moves, and placing the same test twice changes nothing the
+second time. With tests goes the strict xfail mark: put above one, found, and taken away again.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def plan_edit(
 
 
 def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
-    """Return tests as a file of their own, with a comment above them that says where they are from.
+    """Return tests as a file of their own, with a comment that says where they are from.
 
     One whose names clash with those before it is left out; the report shows it all the same.
     """
@@ -181,16 +181,16 @@ def _helping_names(code: str) -> frozenset[str]:
 
 def with_imports(text: str, imports: Sequence[Import]) -> str:
     """Return a module with imports added that it lacks."""
-    items = [
-        ImportItem(one.module, one.name or None, one.bound if " as " in one.statement else None)
-        for one in imports
-    ]
+    items = []
+    for one in imports:
+        alias = one.bound if " as " in one.statement else None
+        items.append(ImportItem(one.module, one.name or None, alias))
     visitor = AddImportsVisitor(CodemodContext(), items)
     return visitor.transform_module(libcst.parse_module(text)).code
 
 
 def _key(node: ast.stmt) -> str:
-    """Return a key of what code does: a test's name, its `self` and xfail marks do not count."""
+    """Return a key of what code does; a test's name, `self` and xfail marks do not count."""
     code = _XFAIL.sub("", ast.unparse(node))
     return test_key(re.sub(r"(def \w+\()self(?:, )?", r"\1", code, count=1))
 
@@ -228,10 +228,11 @@ def _appended(text: str, code: str) -> str:
 
 
 def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
-    """Return the class of tests that a test fits into, None where more tests are outside of them.
+    """Return the class of tests that a test fits into.
 
-    It is the one that shares most words with the test, and of several it must share one; ties go
-    to the last one. A class of unittest gives no fixtures.
+    None takes it where more tests are outside of them. It is the one that shares most words with
+    the test, and of several it must share one; ties go to the last one. A class of unittest gives
+    no fixtures.
     """
     tested = [one for one in tree.body if isinstance(one, ast.ClassDef) and _tests_in(one)]
     classes = [one for one in tested if is_test_class(one)]

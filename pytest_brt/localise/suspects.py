@@ -1,11 +1,11 @@
-"""The places where the bug may be, by all that is known of it, and the test file for its tests.
+"""The places where the bug may be, by all that is known of it, and the file for its tests.
 
 Each term of a report has a weight that goes by where it stands: the title says what the bug is
 about, code in a sentence names what the reporter suspects, and the output of a program names much
 that has nothing to do with it. How rare a term is in the project is for the index to say.
 
-A chunk scores by the words that it shares with the report, as a share of the best, and by what else
-points at it: frames, names of files and modules, and what the report's code ran.
+A chunk scores by the words that it shares with the report, as a share of the best, and by what
+else points at it: frames, names of files and modules, and what the report's code ran.
 """
 
 from __future__ import annotations
@@ -260,10 +260,10 @@ def _read_hosts(index: Index) -> Mapping[str, frozenset[str]]:
 def host_of(source: str, index: Index, fails_in: str = "") -> str:
     """Return the test file that a test is added to, or "".
 
-    As LIBRO has it, the file that shares most tokens takes the test (paper 001, requirement 20). A
-    token counts by how few files have it, so that the file whose tests call the same function comes
-    before a larger one, and so does one whose name is in the test's words, or in that of the file
-    `fails_in`, in which its exception is raised. What its docstring says is in any file's words.
+    As LIBRO has it, the file that shares most tokens takes the test (paper 001, requirement 20).
+    A token counts by how few files have it, so that the file whose tests call the same function
+    comes before a larger one. So does one whose name is in the test's words, or in that of the
+    file `fails_in`, in which its exception is raised. Docstrings are in any file's words.
     """
     code, hosts = _DOCSTRING.sub("", source), _read_hosts(index)
     tokens = frozenset(_TOKEN.findall(code))
@@ -280,7 +280,7 @@ def host_of(source: str, index: Index, fails_in: str = "") -> str:
 
 
 def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
-    """Return the test file that a test of `issue` would be added to, by the names in it, or "".
+    """Return the test file that a test of `issue` would be added to, by its names, or "".
 
     Its prose is asked where its code names nothing that a test has.
     """

@@ -98,7 +98,8 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
         elif isinstance(node, _ASSIGNMENT) and not around:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [target.id for target in targets if isinstance(target, ast.Name)]
-        span, is_variable = (first_line(node), node.end_lineno or 0), isinstance(node, _ASSIGNMENT)
+        span = first_line(node), node.end_lineno or 0
+        is_variable = isinstance(node, _ASSIGNMENT)
         definitions += (
             Definition(around + name, *span, signature, path, is_variable) for name in names
         )

@@ -32,13 +32,12 @@ _NO_USE = Use()
 def project_imports(
     name: str, index: Index, *, offering: Iterable[str] = (), near: str = "", use: Use = _NO_USE
 ) -> Iterator[str]:
-    """Yield how a name may be imported that has its meaning from the project, likeliest way first.
+    """Yield how a name may be imported that the project knows, the likeliest way first.
 
     It is a module of the standard library, where only that has what is asked of it; a package of
-    the project; what one of the modules `offering` it has, or one of the project defines. Or it is
-    what the project's files import most, where those of the file `near` come first: this is how
-    LIBRO finds the package of a class that it does not know (paper 001, requirement 21 of its
-    code).
+    the project; what one of the modules `offering` it has, or one of the project defines. Or it
+    is what the project's files import most, those of the file `near` first. This is how LIBRO
+    finds the package of a class that it does not know (paper 001, requirement 21 of its code).
     """
     if _is_module(name, use):
         yield f"import {name}"
@@ -103,8 +102,8 @@ def resolve(source: str, index: Index, *, near: str = "") -> str:
     added: list[str] = []
     for name in undefined_names(source):
         use = uses.get(name, _NO_USE)
-        ways = chain(project_imports(name, index, near=near, use=use), standard_imports(name, use))
-        added += islice(ways, 1)
+        own = project_imports(name, index, near=near, use=use)
+        added += islice(chain(own, standard_imports(name, use)), 1)
     return add_imports(source, added)
 
 

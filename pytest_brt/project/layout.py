@@ -82,9 +82,9 @@ def is_environment(folder: Path) -> bool:
 
 
 def files_of(root: Path) -> Iterator[str]:
-    """Yield the files of a tree, relative to it, that a copy has, but for what Python compiled.
+    """Yield the files of a tree that a copy has, relative to it, but no compiled ones.
 
-    Links to folders are not followed. What is no file, such as a pipe, is no part of a project.
+    Links to folders are not followed. What is no file, such as a pipe, is no part of it.
     """
     for folder, names, files in os.walk(root):
         here = Path(folder)
@@ -98,8 +98,8 @@ def files_of(root: Path) -> Iterator[str]:
 def scan_tree(root: Path) -> dict[str, str]:
     """Return every Python file below `root` that may be source, by its relative POSIX path.
 
-    Each is told with its size and time of change, by which it is noticed that it changed. Links
-    that lead out, and build results, are left out.
+    Each is told with its size and time of change, which say whether it changed. Links that lead
+    out, and build results, are left out.
     """
     found: dict[str, str] = {}
     for path in files_of(root):

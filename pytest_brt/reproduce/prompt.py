@@ -138,7 +138,8 @@ def _imports(
     names = [
         one for one in dict.fromkeys(words) if one not in known and index.unique_definition(one)
     ]
-    ways = chain.from_iterable(islice(project_imports(name, index), 1) for name in names[:_IMPORTS])
+    found = (islice(project_imports(name, index), 1) for name in names[:_IMPORTS])
+    ways = chain.from_iterable(found)
     return "\n".join(dict.fromkeys([*own, *ways, "import pytest"]))
 
 
