@@ -85,7 +85,7 @@ def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
     )
     path = PurePosixPath(best.path).with_name(f"test_{slug(issue.title)}.py")
     source = best.source or ""
-    if mark and "import pytest" not in source.split("\n"):
+    if mark and all(item.bound != "pytest" for item in read_facts(source).imports):
         source = add_imports(source, ["import pytest"])  # above the project's own
     after = f"{comment}\n\n{source.strip()}\n".encode()
     edit = Edit(path=str(path), before=None, after=after, nodes=tests_of(source))
