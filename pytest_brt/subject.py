@@ -16,12 +16,11 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.project.layout import find_layout, scan_tree
+from pytest_brt.project.layout import files_of, find_layout, scan_tree
 from pytest_brt.project.pytest_config import PytestConfig, read_config
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import is_below
 from pytest_brt.sandbox.statements import ask_interpreter
-from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
 from pytest_brt.types import Subject
 
 #: Plugins that change which tests run, where, in what order or how they are reported.
@@ -181,15 +180,12 @@ def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:
     no part of a project.
     """
     digest = hashlib.sha256()
-    for folder, names, files in os.walk(root):
-        here = Path(folder)
-        kept = {name for name in names if not is_environment(here / name)}
-        names[:] = sorted(kept - EXCLUDED - {"__pycache__"})
-        for path in (here / name for name in sorted(files)):
-            if path.is_file() and path not in without:
-                content = b""
-                with suppress(OSError):
-                    content = hashlib.sha256(path.read_bytes()).digest()
-                state = (path.relative_to(root).as_posix(), os.access(path, os.X_OK), content)
-                digest.update(repr(state).encode("utf-8", "surrogateescape"))
+    for name in files_of(root):
+        path = root / name
+        if path not in without:
+            content = b""
+            with suppress(OSError):
+                content = hashlib.sha256(path.read_bytes()).digest()
+            state = (name, os.access(path, os.X_OK), content)
+            digest.update(repr(state).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

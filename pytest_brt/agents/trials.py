@@ -14,7 +14,6 @@ from math import sqrt
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.codec import content_id
 from pytest_brt.guard import Guard
-from pytest_brt.localise.suspects import files_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.patches.changes import Touched, touched_by
 from pytest_brt.pysource.normal_form import patch_key
@@ -95,7 +94,7 @@ class RepairWork(Workspace):
     @cached_property
     def suspect_lines(self) -> list[str]:
         """The lines that failing tests run, by Ochiai's score (Abreu et al. 2006)."""
-        files = files_of(self.places[:_FIRST])
+        files = tuple(place.path for place in self.places[:_FIRST])
         nearest = self.guard.files.nearest([Touched(files=files)])[:_NEARBY]
         tests = [*self._failing(), *(Test(id=path, path=path) for path in nearest)]
         runs = self.engine.run(tests, watch=files, seconds=_WATCHING)
@@ -119,7 +118,7 @@ class RepairWork(Workspace):
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        keyed = {patch_key(changes, self.root): changes for changes in fixes}
+        keyed = {patch_key(changes): changes for changes in fixes}
         new = {key: changes for key, changes in keyed.items() if key not in self.tried}
         with ThreadPoolExecutor(self.jobs, thread_name_prefix="brt-try") as pool:
             trials = pool.map(partial(self._try, source), new, new.values())

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_brt.agents.prompts import numbered, render, report_text, system_and_user
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Message, Reply, Request
-from pytest_brt.project.definitions import Definition, DefinitionKind
+from pytest_brt.project.definitions import Definition
 from pytest_brt.project.index import Index, search_definitions
 from pytest_brt.project.layout import escapes_root, is_test_path
 from pytest_brt.pysource.parse import decode
@@ -19,7 +19,6 @@ from pytest_brt.types import FileChange, Issue, Step, Verdict
 
 #: The line, or the test, that a model writes behind a path.
 _BEHIND = re.compile(r"(?::\d[\d:,-]*|::.*)$")
-_VARIABLE = DefinitionKind.VARIABLE
 #: Lines of a file that are shown at once, hits, and definitions of one name.
 _LINES, _HITS, _SHOWN = 160, 20, 3
 _DEFINES = re.compile(r"\s*(?:async\s+def|def|class)\b")
@@ -154,7 +153,7 @@ def definitions_called(env: Workspace, path: str, name: str = "") -> list[Defini
     """
     bare = name.partition("(")[0].strip(" .:").replace("::", ".")
     end = bare and f".{bare}"
-    kinds = (one for one in env.index.definitions_in(path) if one.kind is not _VARIABLE)
+    kinds = (one for one in env.index.definitions_in(path) if not one.is_variable)
     meant = [one for one in kinds if f".{one.qualname}".endswith(end)]
     if name and not meant:
         raise Refused(f"{path} has no {name!r}. List what it defines, or search for the name.")

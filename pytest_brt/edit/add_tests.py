@@ -1,12 +1,16 @@
 """The tests of a report as a change of the project: a new file, or part of an existing one.
 
-With them goes the strict xfail mark: put above a test, found, and taken away again.
+Nothing that is in a file goes or moves, and placing the same test twice changes nothing the
+second time. With tests goes the strict xfail mark: put above one, found, and taken away again.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import json
+import math
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,14 +19,13 @@ from pathlib import Path, PurePosixPath
 
 import libcst
 from libcst.codemod import CodemodContext
-from libcst.codemod.visitors import RemoveImportsVisitor
+from libcst.codemod.visitors import AddImportsVisitor, ImportItem, RemoveImportsVisitor
 
-from pytest_brt.edit.place_test import place, with_imports
 from pytest_brt.edit.source_text import (
     WIDTH,
     Edit,
-    Placement,
     SourceText,
+    indented,
     read_source,
     slug,
     tests_of,
@@ -31,14 +34,20 @@ from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import, read_facts, statements_in
 from pytest_brt.project.imports import add_imports
 from pytest_brt.project.layout import escapes_root
-from pytest_brt.pysource.parse import Function, first_line
+from pytest_brt.project.terms import split_identifier
+from pytest_brt.pysource.names import bound_names
+from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.pysource.parse import Function, first_line, is_constant, is_test_class, parse
 from pytest_brt.render.words import cut
 from pytest_brt.types import CandidateTest, Issue
+
+_Definition = Function | ast.ClassDef
+_XFAIL = re.compile(r"^\s*@.*\bxfail\(.*\n", re.MULTILINE)
 
 
 def plan_edit(
     tests: Sequence[CandidateTest], issue: Issue, root: Path, *, host: str = "", mark: bool = False
-) -> Placement:
+) -> Edit:
     """Return the change that puts the tests of an issue into the project; nothing is written.
 
     The best test is added to the test file `host`, or all of them become a new file where there is
@@ -56,54 +65,195 @@ def plan_edit(
                 "(a kept run that names it may be somebody else's: delete pytest's cache)"
             )
     if host:
-        placed = place(tests[0].source or "", host, (root / host).read_bytes())
-        return _marked(placed, issue) if mark else placed
-    path = str(PurePosixPath(tests[0].path).parent / f"test_{slug(issue.title)}.py")
-    placed = _new_file(tests[0], issue, path, mark)
-    for test in tests[1:]:
-        # Its names may clash with those before it; the report shows it all the same.
-        with suppress(EditProblem):
-            more = place(test.source or "", path, placed.edit.after)
-            placed = replace(placed, edit=more.edit, nodes=(*placed.nodes, *more.nodes))
-    placed = _marked(placed, issue) if mark else placed
-    return replace(placed, edit=_at_free_path(placed.edit, root))
+        edit = place(tests[0].source or "", host, (root / host).read_bytes())
+    else:
+        edit = _new_file(tests, issue, mark)
+    if mark:
+        edit = _marked(edit, issue)
+    return edit if host else _at_free_path(edit, root)
 
 
-def _new_file(test: CandidateTest, issue: Issue, path: str, mark: bool) -> Placement:
-    """Return a test as a file of its own, with a comment above it that says where it is from."""
-    about = f"{' '.join(issue.title.split())!r}; written by {test.origin.strategy} of pytest-brt"
+def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
+    """Return tests as a file of their own, with a comment that says where they are from.
+
+    One whose names clash with those before it is left out; the report shows it all the same.
+    """
+    best = tests[0]
+    about = f"{' '.join(issue.title.split())!r}; written by {best.origin.strategy} of pytest-brt"
     comment = textwrap.fill(
         f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
     )
-    source = test.source or ""
+    path = PurePosixPath(best.path).with_name(f"test_{slug(issue.title)}.py")
+    source = best.source or ""
     if mark and all(item.bound != "pytest" for item in read_facts(source).imports):
         source = add_imports(source, ["import pytest"])  # above the project's own
-    edit = Edit(path=path, before=None, after=f"{comment}\n\n{source.strip()}\n".encode())
-    return Placement(edit=edit, nodes=tests_of(source))
+    after = f"{comment}\n\n{source.strip()}\n".encode()
+    edit = Edit(path=str(path), before=None, after=after, nodes=tests_of(source))
+    for test in tests[1:]:
+        with suppress(EditProblem):
+            more = place(test.source or "", edit.path, edit.after)
+            edit = replace(edit, after=more.after, nodes=(*edit.nodes, *more.nodes))
+    return edit
 
 
-def _marked(placed: Placement, issue: Issue) -> Placement:
+def _marked(edit: Edit, issue: Issue) -> Edit:
     """Return a change whose tests are expected to fail, by title and report.
 
     The report's folder may be of this machine alone.
     """
     report = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
-    after = placed.edit.after
-    for node in placed.nodes:
-        reason = f"{cut(issue.title, 45)} ({report})"
-        after = mark_xfail(placed.edit.path, after, node, reason)
-    return replace(placed, edit=replace(placed.edit, after=after))
+    after = edit.after
+    for node in edit.nodes:
+        after = mark_xfail(edit.path, after, node, f"{cut(issue.title, 45)} ({report})")
+    return replace(edit, after=after)
 
 
 def _at_free_path(edit: Edit, root: Path) -> Edit:
     """Return a new file at the first of path, path_2, … that is free or has its content already."""
-    path, number = PurePosixPath(edit.path), 1
-    stem = path.stem
+    path = first = PurePosixPath(edit.path)
+    numbers = itertools.count(2)
     while (root / path).exists() and (root / path).read_bytes() != edit.after:
-        number += 1
-        path = path.with_stem(f"{stem}_{number}")
+        path = first.with_stem(f"{first.stem}_{next(numbers)}")
     before = edit.after if (root / path).exists() else None
-    return Edit(path=str(path), before=before, after=edit.after)
+    return replace(edit, path=str(path), before=before)
+
+
+# -- a test in a file that is there --
+
+
+def place(source: str, path: str, host: bytes) -> Edit:
+    """Return the tests of module `source` put into the file `path`, whose content is `host`.
+
+    A function joins the functions, or becomes a method of the class that fits best when the
+    file has its tests in classes (not when it needs fixtures that a ``unittest.TestCase``
+    cannot give it). A test's name that is taken gets a number. What else the test needs goes
+    to the top level of the file.
+
+    Raises:
+        EditProblem: the file is not Python, or they cannot be joined: a name that the test needs
+            means something else in the file.
+    """
+    file, tests = read_source(path, host), tests_of(source)
+    known = {_key(node) for node in file.tree().body}
+    new: list[tuple[_Definition, str]] = []
+    helpers: list[str] = []
+    for node, code in _parts(source):
+        if isinstance(node, _Definition) and node.name in tests:
+            new.append((node, code))
+        elif _key(node) not in known:
+            helpers.append(code)
+    here = {item.statement for item in read_facts(file.text).imports}
+    imports = [item for item in read_facts(source).imports if item.statement not in here]
+    needed = {item.bound for item in imports}.union(*map(_helping_names, helpers))
+    if clashing := bound_names(file.text) & needed:
+        raise EditProblem(
+            f"{min(clashing)!r} means something else in {path!r} than in the test "
+            "(choose another file)"
+        )
+    text, nodes = with_imports(file.text, imports), []
+    for code in helpers:
+        text = _appended(text, code)
+    for test, code in new:
+        text, name = _with_test(text, test, code)
+        nodes.append(name)
+    return Edit(path=path, before=host, after=file.encode(text), nodes=tuple(nodes))
+
+
+def _parts(source: str) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the statements of a module, imports left out, with the comments above them."""
+    lines, end = source.split("\n"), 0
+    for node in parse(source).body:
+        code = "\n".join(lines[end : node.end_lineno]).strip("\n")
+        end = node.end_lineno or end
+        if not isinstance(node, ast.Import | ast.ImportFrom) and not is_constant(node):
+            yield node, code or ast.unparse(node)
+
+
+def _helping_names(code: str) -> frozenset[str]:
+    """Return the names that a part beside a test gives to others."""
+    names = bound_names(code)
+    if not names or "pytestmark" in names:
+        raise EditProblem(
+            "the new test runs code outside of its functions, or sets pytestmark (move it into one)"
+        )
+    return names
+
+
+def with_imports(text: str, imports: Sequence[Import]) -> str:
+    """Return a module with imports added that it lacks."""
+    items = []
+    for one in imports:
+        alias = one.bound if " as " in one.statement else None
+        items.append(ImportItem(one.module, one.name or None, alias))
+    visitor = AddImportsVisitor(CodemodContext(), items)
+    return visitor.transform_module(libcst.parse_module(text)).code
+
+
+def _key(node: ast.stmt) -> str:
+    """Return a key of what code does; a test's name, `self` and xfail marks do not count."""
+    code = _XFAIL.sub("", ast.unparse(node))
+    return test_key(re.sub(r"(def \w+\()self(?:, )?", r"\1", code, count=1))
+
+
+def _with_test(text: str, test: _Definition, code: str) -> tuple[str, str]:
+    """Return a module with a test added, and the test's node below the file."""
+    tree = parse(text)
+    holder = _best_class(tree, test) if isinstance(test, Function) else None
+    above, around = (f"{holder.name}::", holder.body) if holder else ("", tree.body)
+    own = [node for node in around if isinstance(node, _Definition)]
+    for node in own:
+        if _key(node) == _key(test):
+            return text, above + node.name
+    name = test.name
+    while name in [node.name for node in own]:
+        name += "_2"
+    code = re.sub(rf"\b(def|class) {test.name}\b", rf"\1 {name}", code, count=1)
+    if holder is None:
+        return _appended(text, code), name
+    code = code.replace(f"def {name}(", f"def {name}(self, ", 1).replace("(self, )", "(self)", 1)
+    lines, first = text.split("\n"), holder.body[0]
+    margin = lines[first.lineno - 1][: first.col_offset]
+    lines.insert(holder.end_lineno or 0, f"\n{indented(code, margin)}")
+    return "\n".join(lines), above + name
+
+
+def _appended(text: str, code: str) -> str:
+    """Return a module with a statement at its end; a script's main part stays last."""
+    lines, body = text.rstrip().split("\n"), parse(text).body
+    at = len(lines)
+    if body and isinstance(body[-1], ast.If) and "__name__" in ast.unparse(body[-1].test):
+        at = body[-1].lineno - 1
+    above, below = "\n".join(lines[:at]).rstrip(), "\n".join(lines[at:])
+    return f"{above}\n\n\n{code}\n\n\n{below}".strip("\n") + "\n"
+
+
+def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
+    """Return the class of tests that a test fits into.
+
+    None takes it where more tests are outside of them. It is the one that shares most words with
+    the test, and of several it must share one; ties go to the last one. A class of unittest gives
+    no fixtures.
+    """
+    tested = [one for one in tree.body if isinstance(one, ast.ClassDef) and _tests_in(one)]
+    classes = [one for one in tested if is_test_class(one)]
+    if sum(len(_tests_in(one)) for one in classes) <= len(_tests_in(tree)):
+        return None
+    words = {*split_identifier(ast.unparse(test))} - {"test", "tests"}
+
+    def shared(node: ast.ClassDef) -> float:
+        own = {*split_identifier(" ".join([node.name, *_tests_in(node)]))}
+        return len(own & words) / math.sqrt(len(own))
+
+    best = max(reversed(classes), key=shared)
+    is_async = isinstance(test, ast.AsyncFunctionDef)
+    needs_pytest = test.args.args or test.decorator_list or is_async
+    is_other = len(classes) > 1 and not shared(best)
+    return None if is_other or (needs_pytest and best.bases) else best
+
+
+def _tests_in(node: ast.Module | ast.ClassDef) -> list[str]:
+    functions = (one for one in node.body if isinstance(one, Function))
+    return [one.name for one in functions if one.name.startswith("test")]
 
 
 # -- the mark --
@@ -140,12 +290,12 @@ def unmark(path: str, data: bytes, node: str) -> bytes:
         EditProblem: there is no such test, or the file is not Python.
     """
     file = read_source(path, data)
-    lines = file.text.split("\n")
-    marks = list(_strict_marks(_find(file, node)))
-    for mark in reversed(marks):
-        del lines[mark.lineno - 1 : mark.end_lineno]
+    marks = _strict_marks(_find(file, node))
     if not marks:
         return data
+    lines = file.text.split("\n")
+    for mark in reversed(marks):
+        del lines[mark.lineno - 1 : mark.end_lineno]
     imports = RemoveImportsVisitor(CodemodContext(), [("pytest", None, None)])
     return file.encode(imports.transform_module(libcst.parse_module("\n".join(lines))).code)
 
@@ -157,7 +307,7 @@ def marked_tests(path: str, data: bytes) -> tuple[str, ...]:
         EditProblem: the file is not Python.
     """
     functions = _functions(read_source(path, data))
-    return tuple(name for name, function in functions.items() if any(_strict_marks(function)))
+    return tuple(name for name, function in functions.items() if _strict_marks(function))
 
 
 def _functions(file: SourceText) -> dict[str, Function]:
@@ -177,8 +327,6 @@ def _find(file: SourceText, node: str) -> Function:
     return function
 
 
-def _strict_marks(function: Function) -> Iterator[ast.expr]:
-    for decorator in function.decorator_list:
-        text = ast.unparse(decorator)
-        if "mark.xfail(" in text and "strict=True" in text:
-            yield decorator
+def _strict_marks(function: Function) -> list[ast.expr]:
+    texts = ((one, ast.unparse(one)) for one in function.decorator_list)
+    return [one for one, text in texts if "mark.xfail(" in text and "strict=True" in text]

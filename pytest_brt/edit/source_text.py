@@ -14,7 +14,6 @@ from itertools import groupby
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import
 from pytest_brt.pysource.parse import Function, is_test_class, parse, parse_or_empty
-from pytest_brt.types import FileChange
 
 #: Columns of the docstrings and comments that are written.
 WIDTH = 79
@@ -79,26 +78,15 @@ def read_source(path: str, data: bytes) -> SourceText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A change of one file."""
+    """A change of one file that gives tests their place."""
 
     path: str
     #: None when there was no such file.
     before: bytes | None
     after: bytes
-
-    def change(self) -> FileChange:
-        """Return the change as a tree takes it."""
-        return FileChange(path=self.path, content=self.after)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
-    """A test that was given its place."""
-
-    edit: Edit
     #: The tests below the file, as in "test_a" or "TestX::test_a", in the order given.
     nodes: tuple[str, ...]
-    #: Why it is not in the file where it belongs, "" where it is.
+    #: Why they are not in the file where they belong, "" where they are.
     elsewhere: str = ""
 
 
@@ -115,9 +103,9 @@ def tests_of(source: str) -> tuple[str, ...]:
 def sorted_imports(imports: Iterable[Import], own: Collection[str]) -> str:
     """Return import statements in sections: Python's own come first, the project's `own` last."""
 
-    def section(line: str) -> tuple[bool, bool, bool]:
+    def section(line: str) -> tuple[bool, bool]:
         top = line.split()[1].partition(".")[0]
-        return top != "__future__", top not in sys.stdlib_module_names, top in own
+        return top not in sys.stdlib_module_names, top in own
 
     statements = {item.statement for item in imports}
     # "import" comes before "from".

@@ -1,25 +1,27 @@
-"""The places where the bug may be, from all that the report says and its code runs.
+"""The places where the bug may be, by all that is known of it, and the file for its tests.
 
 Each term of a report has a weight that goes by where it stands: the title says what the bug is
 about, code in a sentence names what the reporter suspects, and the output of a program names much
 that has nothing to do with it. How rare a term is in the project is for the index to say.
 
-A chunk scores by the words that it shares with the report and by those of its file, each as a share
-of the best, and by what else in the report points at it: frames, names of files and
-modules, and what its code ran.
+A chunk scores by the words that it shares with the report, as a share of the best, and by what
+else points at it: frames, names of files and modules, and what the report's code ran.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
+from pathlib import PurePosixPath
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.project.index import Index, Shares, most_telling, worth_of_files
-from pytest_brt.project.layout import is_product, is_test_path
-from pytest_brt.project.terms import IDENTIFIER, Chunk, terms_of
+from pytest_brt.project.index import Index, Shares, most_telling
+from pytest_brt.project.layout import is_product, is_support_code, is_test_path
+from pytest_brt.project.terms import IDENTIFIER, Chunk, split_identifier, terms_of
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.types import BlockKind, Frame, Issue, Note, Place, Raised
 
@@ -28,7 +30,7 @@ class Source(Enum):
     """Where in a report a term stands, with what it weighs there."""
 
     TITLE = 2.0
-    #: Between backticks in a sentence, or spelled as no English word is.
+    #: Between backticks in a sentence.
     NAMED = 1.5
     CODE = 1.0
     #: What an exception says.
@@ -45,11 +47,7 @@ _OF_BLOCK = {
     BlockKind.FILE: Source.CODE,
 }
 _NOISE = re.compile(r"https?://\S+|^\s*File \"[^\n]*$|(?<!\S)\S*site-packages\S*", re.M)
-#: Between backticks, or what no English word looks like: an underscore or a capital inside, a call,
-#: a code like E501.
-_NAMES = re.compile(
-    r"`[^`\n]+`|\b(?:\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|_\w+|[A-Z]+\d+)\b|\b\w+(?=\()"
-)
+_TICKED = re.compile(r"`[^`\n]+`")
 #: What stands in the sentences of any report, and in the comments of any code.
 _STOP = terms_of(
     "about above after again all also although an and any anything apparently appear are as at be "
@@ -69,19 +67,16 @@ _STOP = terms_of(
     "line minimal output problem python report reproduce result right step steps version wrong"
 )
 
-#: What the words of the file are worth beside those of the chunk, the best of each.
-_OF_FILE = 0.5
 #: What scores less than this share of the best is not worth a look.
 _MIN_SHARE = 0.25
 #: A place that a user names.
 _GIVEN = re.compile(r"\A(?:\./)?(.*?)(?::(\d+)(?:-(\d+))?)?\Z", re.DOTALL)
-#: Places of one class that stand before those of others, and words of the report that are told.
-_MAX_OF_CLASS, _TOLD = 4, 4
+#: Words of the report that are told of a place.
+_TOLD = 4
 #: Places in all.
 _MAX_PLACES = 30
-#: What it is worth that the report names the file, and, for each weight of a word in the report,
-#: that it speaks of the module around the place.
-_NAMED_FILE, _MODULE = 0.3, 0.1
+#: What it is worth that the report names the file.
+_NAMED_FILE = 0.3
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
 #: more there are, the less it says of each.
 _RAN, _MAX_TELLING = 0.5, 40
@@ -90,8 +85,14 @@ _RAN, _MAX_TELLING = 0.5, 40
 _TRACEBACK, _FRAME_DECAY = 2.0, 0.75
 _NAME = re.compile(r"[\w./-]+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
-#: A place, how much something points at it, and what it is.
-Evidence = tuple[Chunk, float, Note]
+#: A name, a number, a short string.
+_TOKEN = re.compile(r"""[^\W\d]\w*|\d[\w.]*|'[^'\n]*'|"[^"\n]*\"""")
+_DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
+#: What it is worth beside the tokens that the name of the file fits the words of the test.
+_NAME_FITS = 3.0
+
+#: A place, how much something points at it, and its name and text for people.
+Evidence = tuple[Chunk, float, str, str]
 #: A function, as its path and qualified name.
 Function = tuple[str, str]
 
@@ -118,7 +119,7 @@ def texts_of(issue: Issue) -> Iterator[tuple[Source, str]]:
         if block.kind is not BlockKind.TRACEBACK:  # its frames are places, and no words
             yield source, text
         if source is Source.PROSE:
-            yield Source.NAMED, " ".join(_NAMES.findall(text))
+            yield Source.NAMED, " ".join(_TICKED.findall(text))
 
 
 def find_suspects(
@@ -134,30 +135,24 @@ def find_suspects(
     `ran` are functions of the product that the report's code ran, and `raised` the exceptions in
     which it ended. Only `paths` are looked at, where any are named.
     """
-    query = query_of(issue)
-    shares = index.shares(query)
+    shares = index.shares(query_of(issue))
     clues: defaultdict[Chunk, list[Note]] = defaultdict(list)
     scores: defaultdict[Chunk, float] = defaultdict(float)
-    for chunk, score, clue in (  # those that say most come first
-        *_on_tracebacks(issue.text, raised, index),
+    for chunk, score, code, text in (  # those that say most come first
+        *(_on_tracebacks(read_tracebacks(issue.text), index) or _on_tracebacks(raised, index)),
         *_run(index, ran),
         *_files_named(issue.text, index, shares),
-        *_modules_spoken_of(query, index, shares),
         *_words_shared(issue, shares),
     ):
         if not paths or chunk.path in paths:
-            clues[chunk].append(clue)
+            clues[chunk].append(Note(code=code, text=text))
             scores[chunk] += score
-    files = worth_of_files(shares)
-    best = max(files.values(), default=1.0)
-    for chunk in scores:
-        scores[chunk] += _OF_FILE * files.get(chunk.path, 0.0) / best
     top = max(scores.values(), default=1.0)
     likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
-    order = sorted(likely, key=lambda one: (-scores[one], one.path, one.line))
+    likely.sort(key=lambda one: (-scores[one], one.path, one.line))
     return tuple(
         Place(**one._asdict(), score=round(scores[one] / top, 4), clues=tuple(clues[one]))
-        for one in _varied(order)[:_MAX_PLACES]
+        for one in likely[:_MAX_PLACES]
     )
 
 
@@ -169,61 +164,45 @@ def _words_shared(issue: Issue, shares: Shares) -> Iterator[Evidence]:
     for chunk, own in shares.items():
         told = dict.fromkeys(spelled.get(term, term) for term in most_telling(own)[:_TOLD])
         text = f"shares {', '.join(told)} with the report"
-        yield chunk, sum(own.values()) / best, Note(code="shared-words", text=text)
-
-
-def _modules_spoken_of(
-    query: Mapping[str, float], index: Index, chunks: Iterable[Chunk]
-) -> Iterator[Evidence]:
-    """Yield the chunks of modules that a report speaks of."""
-    for chunk in chunks:
-        package, _, module = index.layout.module_of(chunk.path).rpartition(".")
-        weight = min((query.get(term, 0.0) for term in terms_of(module)), default=0.0)
-        if package and weight:  # the project itself is always spoken of
-            text = f"the report speaks of {module}"
-            yield chunk, _MODULE * weight, Note(code="spoken-of", text=text)
+        yield chunk, sum(own.values()) / best, "shared-words", text
 
 
 def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[Evidence]:
     """Yield the chunks of files that the text names by path or as a dotted module."""
-    found: dict[str, Note] = {}
+    found: dict[str, str] = {}
     for name in _NAME.findall(text):
         path = index.layout.find_path(name) if name.endswith(".py") else index.layout.path_of(name)
         if path and not path.endswith("__init__.py"):
-            found[path] = Note(code="file-named", text=f"the report names {name}")
+            found[path] = f"the report names {name}"
     for chunk in chunks:
         if chunk.path in found:
-            yield chunk, _NAMED_FILE, found[chunk.path]
+            yield chunk, _NAMED_FILE, "file-named", found[chunk.path]
 
 
 def _run(index: Index, ran: Collection[Function]) -> Iterator[Evidence]:
     """Yield the chunks that the report's code ran."""
-    clue = Note(code="run-by-report", text="the report's code runs it")
     for path, function in ran:
         for one in index.definitions_in(path) if is_product(path) else ():
             if one.qualname == function:
-                chunk = index.chunk_at(path, one.line)
-                yield chunk, _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5), clue
+                score = _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5)
+                chunk = Chunk(path, function, one.line, one.end_line)
+                yield chunk, score, "run-by-report", "the report's code runs it"
 
 
-def _on_tracebacks(text: str, raised: Iterable[Raised], index: Index) -> list[Evidence]:
-    """Return the chunks of the product on the tracebacks of a report, with evidence.
+def _on_tracebacks(raised: Iterable[Raised], index: Index) -> Collection[Evidence]:
+    """Return the chunks of the product on tracebacks, with evidence.
 
-    Where it shows none of the product, those of the exceptions `raised` by its code here count. The
-    deepest frame says most, and a function counts once.
+    The deepest frame says most, and a function counts once.
     """
-    for tracebacks in (read_tracebacks(text), raised):
-        found: dict[Chunk, Evidence] = {}
-        for frames in (one.frames for one in tracebacks):
-            placed = [(frame, _chunk_of(frame, index)) for frame in reversed(frames)]
-            own = [(frame, chunk) for frame, chunk in placed if chunk]
-            for depth, (frame, chunk) in enumerate(own):
-                text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
-                clue = Note(code="on-traceback", text=text)
-                found.setdefault(chunk, (chunk, _TRACEBACK * _FRAME_DECAY**depth, clue))
-        if found:
-            return [*found.values()]
-    return []
+    found: dict[Chunk, Evidence] = {}
+    for frames in (one.frames for one in raised):
+        placed = [(frame, _chunk_of(frame, index)) for frame in reversed(frames)]
+        own = [(frame, chunk) for frame, chunk in placed if chunk]
+        for depth, (frame, chunk) in enumerate(own):
+            text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
+            score = _TRACEBACK * _FRAME_DECAY**depth
+            found.setdefault(chunk, (chunk, score, "on-traceback", text))
+    return found.values()
 
 
 def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
@@ -231,27 +210,12 @@ def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
     path = index.layout.find_path(frame.path)
     if path is None or is_test_path(path):
         return None
-    lines = [one.line for one in index.definitions_in(path) if one.name == frame.function]
-    lines.sort(key=lambda line: abs(line - frame.line))
-    return index.chunk_at(path, lines[0]) if lines else None
-
-
-def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
-    """Return chunks so that those of one class do not keep out all others."""
-    counts = Counter[tuple[str, str]]()
-    first: list[Chunk] = []
-    late: list[Chunk] = []
-    for chunk in chunks:
-        around = chunk.path, chunk.function.rpartition(".")[0]
-        counts[around] += 1
-        is_late = around[1] and counts[around] > _MAX_OF_CLASS
-        (late if is_late else first).append(chunk)
-    return first + late
-
-
-def files_of(places: Iterable[Place]) -> tuple[str, ...]:
-    """Return the files of `places`, each once, in their order."""
-    return tuple(dict.fromkeys(place.path for place in places))
+    known = (one for one in index.definitions_in(path) if not one.is_variable)
+    named = [one for one in known if one.name == frame.function]
+    if not named:
+        return None
+    one = min(named, key=lambda one: abs(one.line - frame.line))
+    return Chunk(path, one.qualname, one.line, one.end_line)
 
 
 def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
@@ -271,8 +235,56 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
                 f"--brt-buggy-file: no such lines in the project: {spec!r} (give PATH, PATH:LINE "
                 "or PATH:FIRST-LAST of a Python file, from the root)"
             )
-        function = index.chunk_at(path, line).function
+        around = index.definition_at(path, line)
         clues = (Note(code="given-by-user", text="given"),)
+        function = around.qualname if around else ""
         chunk = Chunk(path, function, line, end) if first else Chunk(path)
         places.append(Place(**chunk._asdict(), clues=clues))
     return tuple(places)
+
+
+# -- the test file --
+
+
+@lru_cache(maxsize=1)
+def _read_hosts(index: Index) -> Mapping[str, frozenset[str]]:
+    """Return the tokens of each test file, by its path."""
+    hosts = [path for path in sorted(index.layout.files) if index.collected.has_file(path)]
+    return {
+        path: frozenset(_TOKEN.findall(index.source(path)))
+        for path in hosts
+        if not is_support_code(path)
+    }
+
+
+def host_of(source: str, index: Index, fails_in: str = "") -> str:
+    """Return the test file that a test is added to, or "".
+
+    As LIBRO has it, the file that shares most tokens takes the test (paper 001, requirement 20).
+    A token counts by how few files have it, so that the file whose tests call the same function
+    comes before a larger one. So does one whose name is in the test's words, or in that of the
+    file `fails_in`, in which its exception is raised. Docstrings are in any file's words.
+    """
+    code, hosts = _DOCSTRING.sub("", source), _read_hosts(index)
+    tokens = frozenset(_TOKEN.findall(code))
+    words = {*split_identifier(f"{code} {fails_in}")}
+    shared = {path: own & tokens for path, own in hosts.items() if own & tokens}
+    having = Counter(token for own in shared.values() for token in own)
+
+    def score(path: str) -> float:
+        name = {*split_identifier(PurePosixPath(path).stem)} - {"test", "tests"}
+        fits = _NAME_FITS if name and name <= words else 0.0
+        return fits + sum(math.log(1 + len(hosts) / having[token]) for token in shared[path])
+
+    return min(shared, key=lambda path: (-score(path), path), default="")
+
+
+def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
+    """Return the test file that a test of `issue` would be added to, by its names, or "".
+
+    Its prose is asked where its code names nothing that a test has.
+    """
+    texts, path = list(texts_of(issue)), suspects[0].path if suspects else ""
+    code = "\n".join(text for source, text in texts if source.value >= Source.CODE.value)
+    prose = "\n".join(text for _, text in texts)
+    return host_of(code, index, path) or host_of(prose, index, path)

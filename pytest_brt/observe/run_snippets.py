@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
-from pytest_brt.project.imports import find_import, import_candidates, standard_candidates
+from pytest_brt.project.imports import project_imports, standard_imports
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.pysource.names import Names, Use, names_of, uses_in
 from pytest_brt.pysource.parse import IMPORTS, parse
@@ -84,9 +84,8 @@ class ImportResolver:
             yield self.own[name]
         use, index, layout = self.uses.get(name, Use()), self.index, self.index.layout
         offering = [*self.stars, *index.packages]
-        yield from import_candidates(name, index.packages, offering, use)
-        yield from filter(None, [find_import(name, index, use=use)])
-        yield from standard_candidates(name, use)
+        yield from project_imports(name, index, offering=offering, use=use)
+        yield from standard_imports(name, use)
         for part in sorted(use):
             home = index.unique_definition(part) if part[0].isupper() else None
             if home:
@@ -151,7 +150,7 @@ def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) ->
             own = {**dict.fromkeys(one.bound, source), **own}
     stars = dict.fromkeys(star for one in names for star in one.stars)
     imports = ImportResolver(
-        engine=engine, cache=cache, own=own, stars=stars, uses=uses_in(*sources)
+        engine=engine, cache=cache, own=own, stars=stars, uses=uses_in("\n".join(sources))
     )
     loose = {name for some in unbound for name in some}
     imports.resolve(loose)

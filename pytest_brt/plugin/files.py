@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_brt.codec import to_json
-from pytest_brt.edit.source_text import Placement
+from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, EditProblem, StoreProblem
 from pytest_brt.plugin.options import Options
 from pytest_brt.render.answer import bug_tests, reviewed
@@ -164,13 +164,12 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
         found = bug_tests(t for a in attempts for t in a.tests if t.test.source)
         sure = [judged for judged in found if judged.judgement.counts]
         if sure:
-            placed = _place(sure[:KEEP], issue, options, bench)
-            edit, said = placed.edit, "already there"
+            edit, said = _place(sure[:KEEP], issue, options, bench), "already there"
             if edit.before != edit.after:
                 write_bytes(Path(bench.engine.subject.root, edit.path), edit.after)
                 said = "written"
             yield f"{said}: {edit.path}"
-            yield from filter(None, [placed.elsewhere])
+            yield from filter(None, [edit.elsewhere])
         elif found:
             yield (
                 f"not written: {found[0].test.name} is less certain ('pytest-brt review' accepts"
@@ -180,9 +179,7 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
             yield f"not written: no test for {issue.source} was found"
 
 
-def _place(
-    tests: Sequence[JudgedTest], issue: Issue, options: Options, bench: Workbench
-) -> Placement:
+def _place(tests: Sequence[JudgedTest], issue: Issue, options: Options, bench: Workbench) -> Edit:
     """Return the change that puts tests into the project; nothing is written here.
 
     With `--brt-write into` the best test goes into the existing test file where it belongs, if it
@@ -205,10 +202,11 @@ def _place(
     return replace(plan(sources[:1], mark=mark), elsewhere=f"not in {host}: {why_not}")
 
 
-def _runs_otherwise(placed: Placement, bench: Workbench) -> str:
+def _runs_otherwise(placed: Edit, bench: Workbench) -> str:
     """Say what a test does in the file that it was added to, "" where it fails there."""
-    test = Test(id="placed", path=placed.edit.path, nodes=placed.nodes)
-    for run in bench.engine.run((test,), (placed.edit.change(),)):
+    test = Test(id="placed", path=placed.path, nodes=placed.nodes)
+    change = FileChange(path=placed.path, content=placed.after)
+    for run in bench.engine.run((test,), (change,)):
         if run.verdict is not Verdict.FAIL:
             return f"the test does not fail there ({run_words(run) or run.verdict})"
     return ""
@@ -216,11 +214,12 @@ def _runs_otherwise(placed: Placement, bench: Workbench) -> str:
 
 def _host(judged: JudgedTest, bench: Workbench) -> str:
     """Return the test file that a test is added to, "" where there is none."""
-    from pytest_brt.localise.host_files import choose_host
+    from pytest_brt.localise.suspects import host_of
+    from pytest_brt.project.index import open_index
 
     if host := judged.test.host or bench.host:
         return host
     frames = [run.raised.in_project for run in judged.judgement.runs[:1] if run.raised]
     fails_in = frames[0].path if frames and frames[0] else ""
-    root = Path(bench.engine.subject.root)
-    return choose_host(judged.test.source or "", root, bench.cache, fails_in)
+    with open_index(Path(bench.engine.subject.root), bench.cache) as index:
+        return host_of(judged.test.source or "", index, fails_in)

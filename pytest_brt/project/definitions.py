@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from importlib.util import resolve_name
 
 from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
 
 #: Characters; what is longer is generated data.
 _LONGEST = 600_000
-
-
-class DefinitionKind(StrEnum):
-    """What a name is bound to by its definition."""
-
-    FUNCTION = "function"
-    CLASS = "class"
-    VARIABLE = "variable"
+_ASSIGNMENT = ast.Assign | ast.AnnAssign
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +21,6 @@ class Definition:
 
     #: With the classes around it, as in "Thing.walk".
     qualname: str
-    kind: DefinitionKind
     #: 1-based, from the first decorator to the last line.
     line: int
     end_line: int
@@ -37,6 +28,8 @@ class Definition:
     signature: str = ""
     #: The file, "" where only a text was read.
     path: str = ""
+    #: Whether it is no function and no class.
+    is_variable: bool = False
 
     @property
     def name(self) -> str:
@@ -74,10 +67,10 @@ class FileFacts:
     """What is known about one file; nothing of one that cannot be parsed."""
 
     #: By their lines, outer ones first.
-    definitions: tuple[Definition, ...] = ()
-    imports: tuple[Import, ...] = ()
+    definitions: Sequence[Definition] = ()
+    imports: Sequence[Import] = ()
     #: Those inside of functions, which bind names nowhere else.
-    inner_imports: tuple[Import, ...] = ()
+    inner_imports: Sequence[Import] = ()
 
 
 def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
@@ -92,27 +85,25 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
     imports: list[Import] = []
     inner: list[Import] = []
     for node, around in statements_in(parse_or_empty(text if len(text) < _LONGEST else "")):
-        names, kind, signature = [], DefinitionKind.VARIABLE, ""
+        names, signature = [], ""
         imports += _imports(node, path, package)
         if isinstance(node, Function):
             parts = (part for part, _ in statements_in(node))
             inner += (one for part in parts for one in _imports(part, path, package))
             arrow = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-            signature = f"({ast.unparse(node.args)}){arrow}"
-            names, kind = [node.name], DefinitionKind.FUNCTION
+            names, signature = [node.name], f"({ast.unparse(node.args)}){arrow}"
         elif isinstance(node, ast.ClassDef):
             bases = ", ".join(map(ast.unparse, [*node.bases, *node.keywords]))
-            signature = f"({bases})" if bases else ""
-            names, kind = [node.name], DefinitionKind.CLASS
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and not around:
+            names, signature = [node.name], f"({bases})" if bases else ""
+        elif isinstance(node, _ASSIGNMENT) and not around:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [target.id for target in targets if isinstance(target, ast.Name)]
-        span = first_line(node), node.end_lineno or node.lineno
-        definitions += [Definition(around + name, kind, *span, signature, path) for name in names]
-    definitions.sort(key=lambda one: (one.line, -one.end_line))
-    return FileFacts(
-        definitions=tuple(definitions), imports=tuple(imports), inner_imports=tuple(inner)
-    )
+        span = first_line(node), node.end_lineno or 0
+        is_variable = isinstance(node, _ASSIGNMENT)
+        definitions += (
+            Definition(around + name, *span, signature, path, is_variable) for name in names
+        )
+    return FileFacts(definitions=definitions, imports=imports, inner_imports=inner)
 
 
 def _imports(node: ast.AST, path: str, package: str) -> Iterator[Import]:

@@ -1,4 +1,4 @@
-"""How names are imported: the likeliest statement for one, and which imports cannot work.
+"""How names are imported, the likeliest way first, and which imports cannot work.
 
 A project's own name comes before one of the standard library. Some try each way in the project
 (`observe.run_snippets`), others take the first.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 
-from pytest_brt.project.index import Index, shortest
+from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import Use, undefined_names, uses_in
 from pytest_brt.pysource.parse import is_constant, parse
 
@@ -29,52 +29,48 @@ _MODULES = (*_NAMES_OF, "operator", "os", "re", "string", "subprocess", "sys")
 _NO_USE = Use()
 
 
-def import_candidates(
-    name: str, packages: Collection[str], offering: Sequence[str], use: Use = _NO_USE
+def project_imports(
+    name: str, index: Index, *, offering: Iterable[str] = (), near: str = "", use: Use = _NO_USE
 ) -> Iterator[str]:
-    """Yield the ways to import a name that need no search of the project.
+    """Yield how a name may be imported that the project knows, the likeliest way first.
 
     It is a module of the standard library, where only that has what is asked of it; a package of
-    the project; or what one of the modules `offering` it has.
+    the project; what one of the modules `offering` it has, or one of the project defines. Or it
+    is what the project's files import most, those of the file `near` first. This is how LIBRO
+    finds the package of a class that it does not know (paper 001, requirement 21 of its code).
     """
     if _is_module(name, use):
         yield f"import {name}"
-    if "__call__" in use and name in offering:
-        yield f"from {name} import {name}"
-    if name in packages:
+    if name in index.packages:
+        if "__call__" in use:  # no module can be called
+            yield f"from {name} import {name}"
         yield f"import {name}"
     yield from (f"from {module} import {name}" for module in offering)
+    if definition := index.unique_definition(name):
+        yield f"from {index.layout.module_of(definition.path)} import {name}"
+    imports = index.imports_of(name)
+    counts = Counter(one.statement for one in imports)
+    here = {one.statement for one in imports if one.path == near}
+    yield from sorted(counts, key=lambda way: (way not in here, -counts[way]))[:1]
 
 
-def project_candidates(name: str, defining: Collection[str], usual: Iterable[str]) -> Iterator[str]:
-    """Yield the ways to import a name that a search of the project gives.
-
-    Of the modules `defining` it that with the shortest path, and how the project's files import
-    it, the most `usual` way first.
-    """
-    if module := shortest(defining):
-        yield f"from {module} import {name}"
-    yield from usual
-
-
-def standard_candidates(name: str, use: Use = _NO_USE) -> Iterator[str]:
+def standard_imports(name: str, use: Use = _NO_USE) -> Iterator[str]:
     """Yield how a name may be imported from the standard library.
 
     A class that is called as its module is, is meant where something is done with it that only a
     class can. A name in small letters has to be used as what is found.
 
-    >>> list(standard_candidates("datetime", Use({"now"})))
+    >>> list(standard_imports("datetime", Use({"now"})))
     ['from datetime import datetime', 'import datetime']
-    >>> list(standard_candidates("Path")), list(standard_candidates("name"))
+    >>> list(standard_imports("Path")), list(standard_imports("name"))
     (['from pathlib import Path'], [])
     """
-    having = [module for module in _NAMES_OF if use or not name.islower()]
-    having = [module for module in having if _has(module, name, use)]
-    if name in having and not _is_module(name, use):
+    offering = [module for module in _NAMES_OF if _has(module, name, use)]
+    if name in offering and not _is_module(name, use):
         yield f"from {name} import {name}"
     if name in sys.stdlib_module_names:
         yield f"import {name}"
-    yield from (f"from {module} import {name}" for module in having if module != name)
+    yield from (f"from {module} import {name}" for module in offering if module != name)
 
 
 def _is_module(name: str, use: Use) -> bool:
@@ -84,28 +80,11 @@ def _is_module(name: str, use: Use) -> bool:
 
 def _has(module: str, name: str, use: Use) -> bool:
     """Say whether a module offers a name that can be used so."""
-    offering = import_module(module)
+    found = getattr(import_module(module), name, None)
     # The one called "main" starts a run of all tests; a single letter means anything.
-    if name == "main" or len(name) == 1 or not hasattr(offering, name):
+    if found is None or name == "main" or len(name) == 1 or (name.islower() and not use):
         return False
-    return all(hasattr(getattr(offering, name), attribute) for attribute in use)
-
-
-def find_import(name: str, index: Index, *, near: str = "", use: Use = _NO_USE) -> str:
-    """Return the import statement that gives `name` its meaning in the tree, "" when none does.
-
-    The file `near` imports it in the most usual way. This is how LIBRO finds the package of a class
-    that it does not know (paper 001, requirement 21 of its code).
-    """
-    is_module_too = name in index.packages and index.definitions(name)
-    definition = index.unique_definition(name)
-    defining = [index.layout.module_of(definition.path)] if definition else []
-    imports = index.imports_of(name)
-    counts = Counter(one.statement for one in imports)
-    counts.update({one.statement: len(imports) for one in imports if one.path == near})
-    usual = [way for way, _ in counts.most_common()]
-    cheap = import_candidates(name, index.packages, [name] if is_module_too else [], use)
-    return next(chain(cheap, project_candidates(name, defining, usual)), "")
+    return all(hasattr(found, attribute) for attribute in use)
 
 
 # -- a piece of test code --
@@ -120,12 +99,12 @@ def resolve(source: str, index: Index, *, near: str = "") -> str:
         SyntaxError: `source` is not Python.
     """
     uses = uses_in(source)
-    added = []
+    added: list[str] = []
     for name in undefined_names(source):
         use = uses.get(name, _NO_USE)
-        way = find_import(name, index, near=near, use=use)
-        added.append(way or next(standard_candidates(name, use), ""))
-    return add_imports(source, list(filter(None, added)))
+        own = project_imports(name, index, near=near, use=use)
+        added += islice(chain(own, standard_imports(name, use)), 1)
+    return add_imports(source, added)
 
 
 def add_imports(source: str, statements: Sequence[str]) -> str:
@@ -146,12 +125,10 @@ def can_import(node: ast.ImportFrom, index: Index) -> bool:
     whole test file down when it is collected.
     """
     module, layout = node.module or "", index.layout
-    top = module.partition(".")[0]
-    if node.level or top not in index.packages:
-        return not node.level and top not in layout.roots
     path = layout.path_of(module)
-    if path is None:
-        return False
+    if node.level or path is None:
+        own = {*index.packages, *layout.roots}
+        return not node.level and module.partition(".")[0] not in own
     stars = (layout.path_of(one.module) for one in index.imports_in(path) if one.bound == "*")
     files = [path, *filter(None, stars)]
     names = {one.name for file in files for one in index.definitions_in(file) if one.top}

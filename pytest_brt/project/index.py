@@ -11,7 +11,7 @@ import json
 import sqlite3
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -20,7 +20,6 @@ from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.project.definitions import (
     Definition,
-    DefinitionKind,
     FileFacts,
     Import,
     read_facts,
@@ -31,7 +30,7 @@ from pytest_brt.project.terms import Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
-_VERSION = 13
+_VERSION = 14
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
 _SCHEMA = """
@@ -42,10 +41,9 @@ create virtual table if not exists chunks using fts5 (
     detail = column, tokenize = "ascii tokenchars '_'"
 );
 """
-_FILES = "select path, facts from files order by path"
-#: A name says more than the names around it, or the text.
+#: A name says more than the names around it and the path, and these more than the text.
 _SEARCH = """
-select path, function, line, end_line, -bm25(chunks, 0, 0, 0, 0, 3, 1, 1)
+select path, function, line, end_line, -bm25(chunks, 0, 0, 0, 0, 3, 2, 1)
 from chunks where chunks match ?
 """
 _DELETE = "delete from {} where path in (select value from json_each(?))"
@@ -91,15 +89,16 @@ class Index:
         try:
             self._connection.executescript(_SCHEMA)
             self._refresh(stamps)
-            rows = self._connection.execute(_FILES)
+            rows = self._connection.execute("select path, facts from files order by path")
             self._facts = {path: from_json(text, FileFacts) for path, text in rows}
         except (sqlite3.Error, StoreProblem):
             self.close()
             raise
-        self._definitions: defaultdict[str, list[Definition]] = defaultdict(list)
+        #: Where modules of the product define each name.
+        self.definitions: defaultdict[str, list[Definition]] = defaultdict(list)
         for path in filter(is_product, self._facts):
             for one in filter(lambda one: one.top, self.definitions_in(path)):
-                self._definitions[one.name].append(one)
+                self.definitions[one.name].append(one)
 
     def __enter__(self) -> Self:
         return self
@@ -150,17 +149,13 @@ class Index:
 
     # -- definitions --
 
-    def definitions(self, name: str) -> Sequence[Definition]:
-        """Return where modules of the product define `name`."""
-        return self._definitions.get(name, ())
-
-    def definitions_in(self, path: str) -> tuple[Definition, ...]:
+    def definitions_in(self, path: str) -> Sequence[Definition]:
         """Return what `path` defines, in its order."""
         return self._facts.get(path, FileFacts()).definitions
 
     def definition_at(self, path: str, line: int) -> Definition | None:
         """Return the innermost function or class around `line` of `path`, if there is one."""
-        known = (d for d in self.definitions_in(path) if d.kind is not DefinitionKind.VARIABLE)
+        known = (d for d in self.definitions_in(path) if not d.is_variable)
         around = [one for one in known if one.line <= line <= one.end_line]
         return around[-1] if around else None
 
@@ -169,12 +164,15 @@ class Index:
 
         Of several, the one with the shortest module path is taken if it is the only one so short.
         """
-        known = {self.layout.module_of(one.path): one for one in self.definitions(name)[::-1]}
-        return known.get(shortest(m for m in known if m.partition(".")[0] in self.packages))
+        known = {self.layout.module_of(one.path): one for one in self.definitions[name][::-1]}
+        own = [module for module in known if module.partition(".")[0] in self.packages]
+        depth = min((module.count(".") for module in own), default=0)
+        nearest = [module for module in own if module.count(".") == depth]
+        return known[nearest[0]] if len(nearest) == 1 else None
 
     # -- imports, under absolute names --
 
-    def imports_in(self, path: str) -> tuple[Import, ...]:
+    def imports_in(self, path: str) -> Sequence[Import]:
         """Return what `path` imports, in its order."""
         return self._facts.get(path, FileFacts()).imports
 
@@ -185,11 +183,6 @@ class Index:
         return tuple(one for one in every if one.bound == bound)
 
     # -- terms --
-
-    def chunk_at(self, path: str, line: int) -> Chunk:
-        """Return the chunk that a line belongs to."""
-        one = self.definition_at(path, line)
-        return Chunk(path, one.qualname, one.line, one.end_line) if one else Chunk(path)
 
     def shares(self, query: Mapping[str, float]) -> Shares:
         """Return what the terms of a query, by their weights, are worth in the product's chunks.
@@ -206,15 +199,6 @@ class Index:
         return found
 
 
-def worth_of_files(shares: Shares) -> dict[str, float]:
-    """Return what the terms of a query are worth in each file: of each what the best chunk has."""
-    best: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for chunk, own in shares.items():
-        terms = best[chunk.path]
-        terms.update((term, max(share, terms.get(term, share))) for term, share in own.items())
-    return {path: sum(own.values()) for path, own in best.items()}
-
-
 def search_definitions(
     text: str, index: Index, *, limit: int = 20
 ) -> tuple[tuple[Chunk, tuple[str, ...]], ...]:
@@ -227,14 +211,3 @@ def search_definitions(
 def most_telling(terms: Mapping[str, float]) -> tuple[str, ...]:
     """Return the terms of a chunk, the weightiest first."""
     return tuple(sorted(terms, key=lambda term: (-terms[term], term)))
-
-
-def shortest(modules: Iterable[str]) -> str:
-    """Return the module with the shortest path, "" where that is not one alone.
-
-    >>> shortest(["p.a.b", "p.a"]), shortest(["p.a", "p.b"])
-    ('p.a', '')
-    """
-    every = sorted({(module.count("."), module) for module in modules})
-    (depth, first), *others = every or [(0, "")]
-    return "" if others and others[0][0] == depth else first

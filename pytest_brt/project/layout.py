@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+
+from pytest_brt.bounded import is_file, is_folder
 
 #: Folders of tests; "testing" only at the root, for in a package it is what users' tests call.
 _TESTS = frozenset({"test", "tests", "unittests", "unit_tests"})
@@ -24,10 +26,18 @@ _SUPPORT = frozenset(
 _SCRIPTS = frozenset(
     {"setup", "setupegg", "conftest", "noxfile", "fabfile", "tasks", "conf", "manage"}
 )
-#: Folders that hold no sources of the project: at its root, and anywhere.
+#: Folders that are no part of a project, wherever they are.
+EXCLUDED = frozenset(
+    {
+        ".git", ".hg", ".svn", ".bzr", ".tox", ".nox", ".mypy_cache", ".pytest_cache",
+        ".ruff_cache", ".hypothesis", ".import_linter_cache", ".pytype", ".pyre",
+        "node_modules", ".idea", ".vscode",
+    }
+)  # fmt: skip
+#: Folders that hold no sources of it: at its root, and anywhere.
 _IGNORED = re.compile(
-    r"(?:venv|env|build|dist)|(?:.*/)?(?:\..*|.*\.egg-info|__pycache__|__pypackages__|node_modules"
-    r"|(?:site|dist)-packages)"
+    r"(?:venv|env|build|dist)/|(?:.*/)?(?:\.[^/]*|[^/]*\.egg-info|__pypackages__"
+    r"|(?:site|dist)-packages)/"
 )
 
 
@@ -66,24 +76,37 @@ def escapes_root(root: Path, path: str) -> bool:
     return not (root / path).resolve().is_relative_to(root.resolve())
 
 
+def is_environment(folder: Path) -> bool:
+    """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
+    return is_file(folder / "pyvenv.cfg") or is_folder(folder / "conda-meta")
+
+
+def files_of(root: Path) -> Iterator[str]:
+    """Yield the files of a tree that a copy has, relative to it, but no compiled ones.
+
+    Links to folders are not followed. What is no file, such as a pipe, is no part of it.
+    """
+    for folder, names, files in os.walk(root):
+        here = Path(folder)
+        kept = {name for name in names if not is_environment(here / name)}
+        names[:] = sorted(kept - EXCLUDED - {"__pycache__"})
+        for path in (here / name for name in sorted(files)):
+            if path.is_file():
+                yield path.relative_to(root).as_posix()
+
+
 def scan_tree(root: Path) -> dict[str, str]:
     """Return every Python file below `root` that may be source, by its relative POSIX path.
 
-    Each is told with its size and time of change, by which it is noticed that it changed.
-
-    Links to folders are not followed, nor are those that lead out; environments, caches and
-    build results are left out.
+    Each is told with its size and time of change, which say whether it changed. Links that lead
+    out, and build results, are left out.
     """
     found: dict[str, str] = {}
-    for folder, folders, names in os.walk(root):
-        here = Path(folder)
-        top = "" if here == root else f"{here.relative_to(root).as_posix()}/"
-        folders[:] = [name for name in folders if not _IGNORED.fullmatch(top + name)]
-        for file in (here / name for name in names if name.endswith(".py")):
-            path = file.relative_to(root).as_posix()
-            if file.is_file() and not escapes_root(root, path):
-                status = file.stat()
-                found[path] = f"{status.st_size} {status.st_mtime_ns}"
+    for path in files_of(root):
+        is_source = path.endswith(".py") and not _IGNORED.match(path)
+        if is_source and not escapes_root(root, path):
+            status = (root / path).stat()
+            found[path] = f"{status.st_size} {status.st_mtime_ns}"
     return found
 
 
@@ -93,9 +116,8 @@ def module_names(path: str, source_roots: Iterable[str]) -> tuple[str, ...]:
     >>> module_names("src/pkg/core.py", ("src", "."))
     ('pkg.core', 'src.pkg.core')
     """
-    prefixes = ["" if root == "." else f"{root}/" for root in source_roots]
-    inner = [path.removeprefix(one) for one in prefixes if path.startswith(one)]
-    names = dict.fromkeys(_module(one) for one in inner if one.endswith(".py"))
+    above = [root for root in source_roots if root == "." or path.startswith(f"{root}/")]
+    names = [_module(path.removeprefix(f"{root}/")) for root in above if path.endswith(".py")]
     return tuple(name for name in names if all(map(str.isidentifier, name.split("."))))
 
 

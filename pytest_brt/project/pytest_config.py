@@ -34,8 +34,6 @@ _FILES = (
 )
 #: Settings that are lists of words.
 _LISTS = ("pythonpath", "testpaths", "norecursedirs", "addopts")
-#: The setting, and the variable of the environment, that names Django's settings.
-DJANGO = "DJANGO_SETTINGS_MODULE"
 #: What reading a file of settings raises. `tomllib` raises a plain ValueError for a number of too
 #: many digits, and a RecursionError for lists within lists.
 _UNREADABLE = (OSError, Error, ValueError, RecursionError)
@@ -67,11 +65,11 @@ class CollectionPatterns:
 
     def has_class(self, name: str) -> bool:
         """Return whether a class called `name` holds tests though it is not one of unittest."""
-        return _begins(name, self.classes)
+        return _matches(name, self.classes, "*")
 
     def has_function(self, name: str) -> bool:
         """Return whether a function called `name` is a test."""
-        return _begins(name, self.functions)
+        return _matches(name, self.functions, "*")
 
     def has_node(self, node: str) -> bool:
         """Return whether a node below a file, as in "TestX::test_y[1]", is one of these tests.
@@ -86,10 +84,6 @@ class CollectionPatterns:
         if classes and not all(map(self.has_class, classes)):
             return name.startswith("test")
         return self.has_function(name)
-
-
-def _begins(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, f"{pattern}*") for pattern in patterns)
 
 
 #: What is collected where a project's settings say nothing.
@@ -172,11 +166,15 @@ class PytestConfig:
         'a'
         """
         options = [word[5:] for word in self.kept_options() if word.startswith("--ds=")]
-        return options[-1] if options else given or str(self.section.get(DJANGO) or "").strip()
+        return (
+            options[-1]
+            if options
+            else given or str(self.section.get("DJANGO_SETTINGS_MODULE") or "").strip()
+        )
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+def _matches(name: str, patterns: Iterable[str], end: str = "") -> bool:
+    return any(fnmatchcase(name, f"{pattern}{end}") for pattern in patterns)
 
 
 def _below(tops: Iterable[str]) -> list[str]:

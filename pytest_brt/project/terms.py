@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from pytest_brt.project.definitions import Definition, DefinitionKind
+from pytest_brt.project.definitions import Definition
 
 #: An identifier, or a word.
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -88,7 +88,7 @@ def read_chunks(
     owners = [Chunk(path)] * len(lines)
     # Outer definitions come first, so that the inner ones take their lines from them.
     for one in definitions:
-        if one.kind is not DefinitionKind.VARIABLE:
+        if not one.is_variable:
             chunk = Chunk(path, one.qualname, one.line, one.end_line)
             owners[one.line - 1 : one.end_line] = [chunk] * (one.end_line - one.line + 1)
     texts: dict[Chunk, set[str]] = {}

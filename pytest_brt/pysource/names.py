@@ -103,12 +103,11 @@ def _changed(tree: ast.Module) -> Iterator[str]:
     for part in ast.walk(tree):
         if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
             yield _root(part)
-        elif isinstance(part, ast.AugAssign):
-            yield _root(part.target)
         elif isinstance(part, ast.Expr):
             for call in ast.walk(part):
                 if isinstance(call, ast.Call):
-                    yield _root(call.func) if isinstance(call.func, ast.Attribute) else ""
+                    if isinstance(call.func, ast.Attribute):
+                        yield _root(call.func)
                     yield from (node.id for node in call.args if isinstance(node, ast.Name))
 
 
@@ -118,17 +117,17 @@ def _root(node: ast.AST) -> str:
     return begin[0] if begin else ""
 
 
-def uses_in(*sources: str) -> Mapping[str, Use]:
+def uses_in(source: str) -> Mapping[str, Use]:
     """Return what some code does with each name that it calls or asks something of.
 
     >>> uses_in("f(x.y)") == {"f": {"__call__"}, "x": {"y"}}
     True
 
     Raises:
-        SyntaxError: one of the sources is not Python.
+        SyntaxError: `source` is not Python.
     """
     uses: defaultdict[str, set[str]] = defaultdict(set)
-    for node in (node for source in sources for node in ast.walk(parse(source))):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             uses[node.value.id].add(node.attr)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

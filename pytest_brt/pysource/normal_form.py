@@ -8,11 +8,10 @@ the names of their variables (PLY) and the modes of their files.
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
+from itertools import chain
 
 from pytest_brt.codec import content_id
 from pytest_brt.pysource.parse import decode, is_constant, parse, tree_of
@@ -57,29 +56,22 @@ def test_key(source: str) -> str:
 test_key.__test__ = False  # type: ignore[attr-defined]  # functions take attributes
 
 
-def patch_key(changes: Sequence[FileChange], root: Path) -> str:
-    """Return a short key that is equal for patches that make the same program of that at `root`.
+def patch_key(changes: Sequence[FileChange]) -> str:
+    """Return a short key that is equal for patches that make the same program of a tree.
 
     Equal are the bytes of data files, the modes of all files, and of Python files the syntax trees
-    with docstrings, constants and names; a file that only changed in comments or formatting does
-    not count.
+    with docstrings, constants and names.
     """
-    parts: list[str] = []
-    for change in sorted(changes, key=lambda change: change.path):
-        place = root / change.path
-        content = place.read_bytes() if place.is_file() else None
-        before = _form(change.path, content, os.access(place, os.X_OK))
-        after = _form(change.path, change.content, change.executable)
-        parts += [change.path, after] if after != before else []
-    return content_id("patch", *parts)
+    ordered = sorted(changes, key=lambda change: change.path)
+    return content_id("patch", *chain.from_iterable((one.path, _form(one)) for one in ordered))
 
 
-def _form(path: str, content: bytes | None, is_executable: bool) -> str:
-    """Return what tells a file from others; None is no content where there is no file."""
-    if content is None:
+def _form(change: FileChange) -> str:
+    """Return what tells a file from others."""
+    if change.content is None:
         return "absent"
-    mode, program = "program" if is_executable else "file", ""
-    if path.endswith((".py", ".pyi")):
+    mode, program = "program" if change.executable else "file", ""
+    if change.path.endswith((".py", ".pyi")):
         with suppress(SyntaxError, RecursionError):
-            program = ast.dump(tree_of(decode(content)))
-    return content_id(mode, program or content)
+            program = ast.dump(tree_of(decode(change.content)))
+    return content_id(mode, program or change.content)

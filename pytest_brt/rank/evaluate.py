@@ -63,7 +63,7 @@ def evaluate(
         return PatchResult(patch=patch, refused=refused)
     bug_tests = tuple(judged for judged in tests if judged.judgement.candidate)
     work = partial(_run, patch, applied.changes, touched, bug_tests, calls, runner, guard)
-    normal = patch_key(applied.changes, root)
+    normal = patch_key(applied.changes)
     ran = share(normal, work)
     # That its code cannot be imported is nothing that a patch's own test would favour.
     brought = {judged.test.id for judged in tests if is_own(judged, patch)}

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pytest_brt.agents.reply import fenced_blocks
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import slug
-from pytest_brt.localise.host_files import host_of
+from pytest_brt.localise.suspects import host_of
 from pytest_brt.project.imports import add_imports, can_import, resolve
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import bound_names, undefined_names

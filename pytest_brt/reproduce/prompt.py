@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
-from pytest_brt.localise.host_files import nearest_test_file
-from pytest_brt.localise.suspects import Function, files_of, find_suspects
+from pytest_brt.localise.suspects import Function, find_suspects, nearest_test_file
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.project.definitions import Definition
-from pytest_brt.project.imports import find_import
+from pytest_brt.project.imports import project_imports
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import IMPORTS
@@ -118,7 +118,7 @@ def gather(
                 lines.append((path, frame.line))
     whole: tuple[str, ...] = ()
     if observed is None:  # as in the papers, which know files and no places in them
-        whole = bench.buggy or files_of(places)[:1]
+        whole = bench.buggy or tuple(place.path for place in places[:1])
         places = tuple(place for place in places if place.path in whole)
     return Findings(
         issue=issue,
@@ -150,8 +150,9 @@ def _imports(
     names = [
         one for one in dict.fromkeys(words) if one not in known and index.unique_definition(one)
     ]
-    ways = (find_import(name, index) for name in names[:_IMPORTS])
-    return "\n".join(dict.fromkeys([*own, *filter(None, ways), "import pytest"]))
+    found = (islice(project_imports(name, index), 1) for name in names[:_IMPORTS])
+    ways = chain.from_iterable(found)
+    return "\n".join(dict.fromkeys([*own, *ways, "import pytest"]))
 
 
 def _session(seen: Sequence[Observation]) -> str:

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.project.layout import is_environment
 from pytest_brt.sandbox.placing import ALIAS
-from pytest_brt.sandbox.workspace import is_environment
 from pytest_brt.types import Subject
 from pytest_brt.types.note import value
 

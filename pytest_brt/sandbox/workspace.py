@@ -13,26 +13,14 @@ from pathlib import Path
 
 from pytest_brt.bounded import is_file, is_folder
 from pytest_brt.errors import SandboxProblem, UnsafeChange
+from pytest_brt.project.layout import EXCLUDED, is_environment
 from pytest_brt.types import FileChange
 
-#: Folders that a copy does without.
-EXCLUDED = frozenset(
-    {
-        ".git", ".hg", ".svn", ".bzr", ".tox", ".nox", ".mypy_cache", ".pytest_cache",
-        ".ruff_cache", ".hypothesis", ".import_linter_cache", ".pytype", ".pyre",
-        "node_modules", ".idea", ".vscode",
-    }
-)  # fmt: skip
 #: Removes a folder when nobody holds the other end of its input any more.
 _CLEANER = (
     "exec >/dev/null 2>&1; trap '' INT TERM HUP; read -r _; "
     'for _ in 1 2 3; do chmod -R u+rwX "$1"; rm -rf -- "$1" && exit; sleep 1; done'
 )
-
-
-def is_environment(folder: Path) -> bool:
-    """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
-    return is_file(folder / "pyvenv.cfg") or is_folder(folder / "conda-meta")
 
 
 class NoRoom(SandboxProblem):

@@ -25,7 +25,7 @@ def candidate(name: str = "test_new", path: str = "tests/test_x.py") -> Candidat
 
 def test_a_new_file_is_called_after_the_title_and_holds_all_tests(tmp_path: Path) -> None:
     tests = [candidate(), candidate("test_other"), candidate()]
-    edit = plan_edit(tests, ISSUE, tmp_path).edit
+    edit = plan_edit(tests, ISSUE, tmp_path)
     assert (edit.path, edit.before) == (f"{NEW}.py", None)
     text = edit.after.decode()
     assert text.startswith("# A test for 'The mean() of nothing crashes'; written by ")
@@ -36,20 +36,19 @@ def test_a_new_file_is_called_after_the_title_and_holds_all_tests(tmp_path: Path
 
 def test_what_is_there_already_is_not_written_again(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
-    first = plan_edit([candidate()], ISSUE, tmp_path, mark=True).edit
+    first = plan_edit([candidate()], ISSUE, tmp_path, mark=True)
     (tmp_path / first.path).write_bytes(first.after)
-    again = plan_edit([candidate()], ISSUE, tmp_path, mark=True).edit
+    again = plan_edit([candidate()], ISSUE, tmp_path, mark=True)
     assert (again.path, again.before, again.after) == (first.path, first.after, first.after)
-    other = plan_edit([candidate("test_other")], ISSUE, tmp_path).edit
+    other = plan_edit([candidate("test_other")], ISSUE, tmp_path)
     assert (other.path, other.before) == (f"{NEW}_2.py", None)
 
 
 def test_the_best_test_goes_into_a_file_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "test_host.py").write_text(HOST, "utf-8")
     tests = [candidate(), candidate("test_other")]
-    placed = plan_edit(tests, ISSUE, tmp_path, host="test_host.py", mark=True)
-    edit = placed.edit
-    assert placed.nodes == ("test_new",)
+    edit = plan_edit(tests, ISSUE, tmp_path, host="test_host.py", mark=True)
+    assert edit.nodes == ("test_new",)
     text = edit.after.decode()
     assert edit.path == "test_host.py"
     assert "def test_new" in text

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from pytest_brt.edit.place_test import place
+from pytest_brt.edit.add_tests import place
 from pytest_brt.errors import EditProblem
 
 TEST = """\
@@ -19,7 +19,7 @@ def test_bug():
 
 def placed(host: str, source: str = TEST) -> str:
     placement = place(dedent(source), "tests/test_x.py", dedent(host).encode())
-    text = placement.edit.after.decode()
+    text = placement.after.decode()
     compile(text, "x", "exec")
     return text
 
@@ -89,10 +89,6 @@ def test_no_final_newline_and_taken_names() -> None:
     )
 
 
-def test_empty_file() -> None:
-    assert placed("", "def test_a():\n    assert 0") == "def test_a():\n    assert 0\n"
-
-
 @pytest.mark.parametrize(
     ("host", "source", "name"),
     [
@@ -100,6 +96,7 @@ def test_empty_file() -> None:
         ("def helper(): ...\n", "def helper(): return 1\ndef test_a(): helper()\n", "'helper'"),
         ("x = 1\n", "x = 2\ndef test_a(): assert x\n", "'x'"),
         ("import os\n", "print(1)\ndef test_a(): ...\n", "runs code outside"),
+        ("import os\n", "pytestmark = 1\ndef test_a(): ...\n", "pytestmark"),
     ],
 )
 def test_what_means_something_else_in_the_file_goes_elsewhere(
@@ -242,7 +239,7 @@ def test_class_of_tests_is_placed_whole() -> None:
     )
     placement = place(source, "t.py", b"class TestNew: ...\n")
     assert placement.nodes == ("TestNew_2",)
-    assert b"class TestNew_2:" in placement.edit.after
+    assert b"class TestNew_2:" in placement.after
     with pytest.raises(EditProblem, match="means something else"):
         place(source, "t.py", b"area = 1\n")
 
@@ -255,37 +252,20 @@ def test_strings_keep_their_lines() -> None:
     space["TestX"]().test_a()
 
 
-def test_comments_and_decorators_come_along() -> None:
-    source = "import pytest\n\n# Why.\n@pytest.mark.slow\ndef test_a(): ...\n"
-    assert placed("import pytest\n", source).endswith(
-        "\n\n\n# Why.\n@pytest.mark.slow\ndef test_a(): ...\n"
-    )
-
-
 def test_line_ends_and_encoding() -> None:
     host = "# -*- coding: latin-1 -*-\r\nimport os\r\n\r\ndef test_é(): 'ü'\r\n".encode("latin-1")
-    after = place(TEST, "t.py", host).edit.after
+    after = place(TEST, "t.py", host).after
     assert after.count(b"\n") == after.count(b"\r\n")
     assert "def test_é(): 'ü'" in after.decode("latin-1")
     with pytest.raises(EditProblem, match="iso-8859-1, which has no '✓'"):
         place("def test_a(): assert '✓'\n", "t.py", host)
     marked = b"\xef\xbb\xbfimport os\n"
-    assert place(TEST, "t.py", marked).edit.after.startswith(marked)
-
-
-def test_what_marks_a_whole_file_is_not_placed() -> None:
-    with pytest.raises(EditProblem, match="pytestmark"):
-        place("pytestmark = 1\ndef test_a(): ...", "t.py", b"")
+    assert place(TEST, "t.py", marked).after.startswith(marked)
 
 
 def test_host_that_is_no_python() -> None:
     with pytest.raises(EditProblem, match=r"'t.py' is not Python"):
         place(TEST, "t.py", b"print 'x'\n")
-
-
-def test_nodes_run() -> None:
-    placement = place("def test_a(): assert 1\n", "t.py", UNITTEST.encode())
-    assert placement.nodes == ("AreaTests::test_a",)
 
 
 def test_a_fixture_and_parameters_come_along() -> None:

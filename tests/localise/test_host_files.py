@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_brt.localise.host_files import host_of, nearest_test_file
-from pytest_brt.localise.suspects import find_suspects
+from pytest_brt.localise.suspects import find_suspects, host_of, nearest_test_file
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.report.load import read_issue
 from tests.support.trees import write_tree

@@ -5,7 +5,7 @@ import textwrap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.project.definitions import DefinitionKind, read_facts
+from pytest_brt.project.definitions import read_facts
 
 MODULE = textwrap.dedent(
     '''\
@@ -52,13 +52,9 @@ def test_definitions() -> None:
         *("Walker", "Walker.walk", "Walker.later"),
     ]
     walker = found["Walker"]
-    assert (walker.kind, walker.line, walker.signature) == (
-        DefinitionKind.CLASS,
-        15,
-        "(Base, metaclass=M)",
-    )
+    assert (walker.line, walker.signature) == (15, "(Base, metaclass=M)")
     assert walker.end_line == len(MODULE.splitlines())
-    assert found["Walker.walk"].kind is DefinitionKind.FUNCTION
+    assert [name for name, one in found.items() if one.is_variable] == ["LIMIT", "a", "b", "late"]
     assert found["Walker.walk"].signature == "(self, n: int=2) -> int"
     assert found["Walker.later"].signature == "(self, *args)"
     assert found["conditional"].signature == "()"

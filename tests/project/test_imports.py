@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.project.imports import add_imports, can_import, find_import, resolve
+from pytest_brt.project.imports import (
+    add_imports,
+    can_import,
+    project_imports,
+    resolve,
+    standard_imports,
+)
 from pytest_brt.project.index import Index, open_index
+from pytest_brt.pysource.names import uses_in
 from tests.support.trees import write_tree
 
 FILES = {
@@ -50,8 +57,19 @@ def index(tmp_path: Path) -> Iterator[Index]:
         ("nothing", "", ""),
     ],
 )
-def test_find_import(index: Index, name: str, near: str, expected: str) -> None:
-    assert find_import(name, index, near=near) == expected
+def test_the_likeliest_import(index: Index, name: str, near: str, expected: str) -> None:
+    assert next(project_imports(name, index, near=near), "") == expected
+
+
+def test_what_is_done_with_a_name_says_what_it_is(index: Index) -> None:
+    use = uses_in("json.loads('1')")["json"]
+    ways = list(project_imports("json", index, offering=["pkg"], use=use))
+    assert ways == ["import json", "from pkg import json"]
+    assert next(standard_imports("json", use)) == "import json"
+    use = uses_in("json.dump_all('1')")["json"]
+    assert list(project_imports("json", index, offering=["pkg"], use=use)) == ways[1:]
+    use = uses_in("pkg('a')")["pkg"]
+    assert next(project_imports("pkg", index, use=use)) == "from pkg import pkg"
 
 
 def test_resolve(index: Index) -> None:

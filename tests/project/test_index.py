@@ -48,13 +48,13 @@ def found(text: str, index: Index) -> list[str]:
 
 def test_only_source_is_read(index: Index) -> None:
     assert index.layout.files == {p for p in FILES if not p.startswith(("build", ".venv"))}
-    assert [d.path for d in index.definitions("area_of")] == ["pkg/core.py"]
+    assert [d.path for d in index.definitions["area_of"]] == ["pkg/core.py"]
 
 
 def test_definitions(index: Index) -> None:
-    paths = [d.path for d in index.definitions("helper")]
+    paths = [d.path for d in index.definitions["helper"]]
     assert paths == ["pkg/core.py", "pkg/deep/more.py"]
-    assert index.definitions("ancient") == ()  # in a syntax that this interpreter does not know
+    assert index.definitions["ancient"] == []  # in a syntax that this interpreter does not know
     unique = index.unique_definition("helper")
     assert unique is not None
     assert index.layout.module_of(unique.path) == "pkg.core"
@@ -80,19 +80,14 @@ def test_what_has_a_word_is_found_in_the_product(index: Index) -> None:
     assert found('zzz "', index) == []
 
 
-def test_a_line_belongs_to_one_chunk(index: Index) -> None:
-    chunks = [index.chunk_at("pkg/shapes.py", line) for line in (1, 4, 7)]
-    assert [chunk.function for chunk in chunks] == ["", "Circle", "Circle.area"]
-
-
 def test_changes_are_noticed(tree: Path, tmp_path: Path) -> None:
     open_index(tree, tmp_path / "cache").close()
     (tree / "pkg/core.py").unlink()
     write_tree(tree, {"pkg/new.py": "def fresh(): ...\n", "pkg/deep/more.py": "def other(): ...\n"})
     with open_index(tree, tmp_path / "cache") as index:
-        assert index.definitions("area_of") == index.definitions("only_here") == ()
+        assert index.definitions["area_of"] == index.definitions["only_here"] == []
         assert found("math only_here", index) == []
-        assert [d.path for d in index.definitions("fresh")] == ["pkg/new.py"]
+        assert [d.path for d in index.definitions["fresh"]] == ["pkg/new.py"]
         assert found("other", index) == ["other"]
 
 
@@ -115,7 +110,7 @@ def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else(
 def test_several_processes_at_once(tree: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from pytest_brt.project.index import open_index\n"
-        "print(len(open_index(Path(sys.argv[1]), Path(sys.argv[2])).definitions('helper')))"
+        "print(len(open_index(Path(sys.argv[1]), Path(sys.argv[2])).definitions['helper']))"
     )
     command = [sys.executable, "-c", code, str(tree), str(tmp_path / "cache")]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]

@@ -76,7 +76,7 @@ def test_straight_line_code_is_judged_as_it_runs(bound: list[str], used: list[st
         ("a, (b, *c) = d", "d", "a b c", ""),
         ("a.b = c", "a c", "", "a"),
         ("a[0] += b", "a b", "", "a"),
-        ("a += 1", "a", "a", "a"),
+        ("a += 1", "a", "a", ""),
         ("a.append(b)", "a b", "", "a b"),
         ("import a.b as c, d.e", "", "c d", ""),
         ("from a import b", "", "b", ""),
