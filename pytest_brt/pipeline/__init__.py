@@ -12,6 +12,8 @@ from pytest_brt.types import Issue, JudgedTest, Patch, PatchResult, Review
 if TYPE_CHECKING:  # only a run that ranks or repairs imports what that needs
     from pytest_brt.agents.loop import Agent
 
+Tests = tuple[JudgedTest, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -38,7 +40,7 @@ class Plan:
     #: By name, in the order in which they are tried.
     strategies: Mapping[str, Strategy]
     #: Finds and judges the tests that were given; called once.
-    given: Callable[[], tuple[JudgedTest, ...]] | None = None
+    given: Callable[[], Tests] | None = None
     patches: tuple[Patch, ...] = ()
     #: What a person said of tests that were made before, by id.
     reviews: Mapping[str, Review] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.guard import EACH, LOOKING, Guard, Selection, touched_of
-from pytest_brt.pipeline import Plan
+from pytest_brt.pipeline import Plan, Tests
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
@@ -22,7 +22,6 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.store import Journal, Once
 from pytest_brt.types import (
-    JudgedTest,
     Patch,
     PatchResult,
     Rank,
@@ -33,7 +32,6 @@ from pytest_brt.types import (
     tied,
 )
 
-Tests = tuple[JudgedTest, ...]
 #: Seconds within which a scheduler must answer.
 _PATIENCE = 20.0
 

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, StoreProblem, UsageProblem
-from pytest_brt.pipeline import Job, Plan, bench_of
+from pytest_brt.pipeline import Job, Plan, Tests, bench_of
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.reproduce.user_tests import with_review
@@ -36,7 +36,6 @@ if TYPE_CHECKING:  # what patches need is a quarter of the package: a run withou
     from pytest_brt.pipeline.ranking import Ranking
     from pytest_brt.project.index import Index
 
-Tests = tuple[JudgedTest, ...]
 #: Wall-clock seconds for finding the commit that fixed a bug.
 _SEARCH_SECONDS = 60.0
 _INTERRUPTED = Note(code="interrupted", text="Partial results (interrupted)")
@@ -48,6 +47,8 @@ class Run:
     def __init__(self, plan: Plan, bench: Workbench, jobs: Iterable[Job]) -> None:
         self.plan = plan
         self.bench = bench
+        #: By their ids.
+        self._issues = {issue.id: issue for issue in plan.issues}
         #: The results of what was asked for, and of what came up on the way.
         self.futures: dict[Job, Future[Any]] = {job: Future() for job in jobs}
         #: Why something was left out.
@@ -145,14 +146,20 @@ class Run:
 
         own = replace(own, found=keep)
         try:
-            attempt = strategy.attempt(self._issue(job.issue), job.index, own)
+            attempt = strategy.attempt(self._issues[job.issue], job.index, own)
             if attempt.settled and not job.index and not _candidates(attempt.tests):
                 attempt = replace(attempt, fix=_find_fix(attempt.settled[0], own))
             keep(attempt)
         except OutOfTime as over:
-            note = Note(code="model-failed", text=str(over))
-            nothing = Attempt(issue=job.issue, strategy=job.strategy, index=job.index, tests=())
-            keep(replace(nothing, notes=(note,)))
+            keep(
+                Attempt(
+                    issue=job.issue,
+                    strategy=job.strategy,
+                    index=job.index,
+                    tests=(),
+                    notes=(Note(code="model-failed", text=str(over)),),
+                )
+            )
         except ModelProblem as problem:
             if before := self._found.get(job):
                 note = Note(code="without-model", text=f"without the model: {problem}")
@@ -190,7 +197,7 @@ class Run:
         from pytest_brt.localise.suspects import given_places
         from pytest_brt.pipeline.repairs import repair
 
-        plan, issue = self.plan, self._issue(self.plan.ranked)
+        plan, issue = self.plan, self._issues[self.plan.ranked]
         failing = [t for t in _candidates(self.tests(issue.id)) if t not in self._brought]
         with self._open_index() as index:
             open_work = partial(
@@ -213,8 +220,8 @@ class Run:
         """Look where bugs of reports may be, for those who want to know or got no test."""
         asked = {job.issue for job in self.futures}
         for issue in self.plan.issues:
-            has_test = any(_candidates(self.tests(issue.id)))
-            if issue.id in asked and (self.plan.wants_places or not has_test):
+            is_wanted = self.plan.wants_places or not _candidates(self.tests(issue.id))
+            if issue.id in asked and is_wanted:
                 self.bench.say(f"{issue.source}: looking for the likeliest places")
                 with self._open_index() as index:
                     places = self._likely_places(issue, index)
@@ -233,9 +240,6 @@ class Run:
         from pytest_brt.project.index import open_index
 
         return open_index(Path(self.bench.engine.subject.root), self.bench.cache)
-
-    def _issue(self, name: str) -> Issue:
-        return next(issue for issue in self.plan.issues if issue.id == name)
 
     # -- what is known by now -----------------------------------------------------------
 

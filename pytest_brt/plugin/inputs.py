@@ -22,6 +22,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import default_spec, read_spec
+from pytest_brt.pipeline import Tests
 from pytest_brt.plugin.option_list import OPTIONS, SETTINGS, destination
 from pytest_brt.project.pytest_config import read_config
 from pytest_brt.report.github import find_address, read_report
@@ -34,7 +35,7 @@ from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
 from pytest_brt.sandbox.shown import find_outside
 from pytest_brt.store import LastRun, load_last_run
 from pytest_brt.subject import demand_project, find_subject
-from pytest_brt.types import Issue, JudgedTest, Patch, Review
+from pytest_brt.types import Issue, Patch, Review
 
 #: What the kinds of reports are called, by the endings of their names.
 FORMS = {".html": "HTML", ".md": "Markdown", ".json": "JSON"}
@@ -343,7 +344,7 @@ def last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
 
 def given_tests(
     options: Options, bench: Workbench, last: LastRun | None
-) -> Callable[[], tuple[JudgedTest, ...]] | None:
+) -> Callable[[], Tests] | None:
     """Return what finds the tests that no strategy makes; None when there are none.
 
     Raises:

@@ -46,7 +46,7 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.store import Journal, reviews
 from pytest_brt.subject import hash_of
-from pytest_brt.types import PatchResult, RunRecord, Status, Verdict, distinct
+from pytest_brt.types import JudgedTest, PatchResult, RunRecord, Status, Verdict, distinct
 
 if TYPE_CHECKING:
     from pytest_brt.agents.loop import Agent
@@ -368,20 +368,12 @@ class Session:
             tests = [test for one in record.attempts for test in one.tests]
             is_reached = issues <= {test.test.issue for test in tests if test.judgement.counts}
             if any(job.patch for job in self._jobs):
-                is_reached &= any(self._passes(rank.result) for rank in record.ranks)
+                found = bug_tests([*tests, *record.given, *record.brought])
+                is_reached &= any(_passes(rank.result, found) for rank in record.ranks)
         if not is_reached:
             return NO_MODEL if self._unheard else 1
         has_leader = not record.ranks or answer_ranking(record).status in _LEADS
         return 0 if self.options.repair or has_leader else NO_LEADER
-
-    def _passes(self, result: PatchResult) -> bool:
-        """Return whether a patch passes the bug tests, the sure ones where there are such."""
-        assert self.run is not None, "it ended"
-        tests = bug_tests(self.run.tests(self.plan.ranked))
-        sure = [judged for judged in tests if judged.judgement.counts]
-        verdicts = {result.verdicts.get(judged.test.id) for judged in sure or tests}
-        is_tried = bool(result.verdicts or result.passes_own)
-        return is_tried and not result.regressions and verdicts <= {Verdict.PASS, None}
 
     def _advice(self, report: Report) -> Iterator[str]:
         """Yield what the exit code means, and what to do next."""
@@ -400,6 +392,14 @@ class Session:
             write = self.options.write
             is_written = None if write == "no" else write != "diff"
             show_summary(terminalreporter, self.report, self._last_lines, is_written=is_written)
+
+
+def _passes(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
+    """Return whether a patch passes the bug tests, the sure ones where there are such."""
+    sure = [judged for judged in tests if judged.judgement.counts]
+    verdicts = {result.verdicts.get(judged.test.id) for judged in sure or tests}
+    is_tried = bool(result.verdicts or result.passes_own)
+    return is_tried and not result.regressions and verdicts <= {Verdict.PASS, None}
 
 
 def _failure(error: BaseException) -> str:
