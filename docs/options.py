@@ -5,23 +5,16 @@ python docs/options.py > docs/options.md
 
 from __future__ import annotations
 
-from pytest_brt.plugin.option_list import (
-    MORE_OPTIONS,
-    OPTIONS,
-    SETTINGS,
-    VARIABLES,
-    destination,
-)
+from pytest_brt.plugin.option_list import OPTIONS, SETTINGS, destination
 
 HEAD = """\
 # Options
 
 `pytest-brt` adds these options to pytest. The first of a group choose what the run is for;
-without any of them the plugin does nothing at all. `pytest --help` lists the usual ones, and
-`pytest-brt issue --help` all of them. Three say how the project's tests are run and may also be
-set in its pytest settings (`pytest.ini`, `pyproject.toml`, …); the command line comes first. All
-else is set on the command line or by an environment variable only, so that somebody else's
-checkout cannot change it.
+without any of them the plugin does nothing at all. Three say how the project's tests are run and
+may also be set in its pytest settings (`pytest.ini`, `pyproject.toml`, …); the command line comes
+first. All else is set on the command line only, or the model by `PYTEST_BRT_MODEL`, so that
+somebody else's checkout cannot change it.
 """
 #: The groups of options, each in the order of the table.
 GROUPS = {
@@ -35,8 +28,8 @@ GROUPS = {
     "Writing patches with a model": "repair",
 }
 TABLE = """
-| option | what it does | in settings | environment |
-|---|---|---|---|
+| option | what it does | in settings |
+|---|---|---|
 """
 TAIL = """
 xdist's `-n K` is understood as `--brt-jobs K`: one process drives all work.
@@ -52,7 +45,7 @@ def render() -> str:
     for title, names in GROUPS.items():
         lines = [
             _line(flag, metavar, text)
-            for flag, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS)
+            for flag, metavar, _, _, text in OPTIONS
             if flag.removeprefix("--").removeprefix("brt-") in names.split()
         ]
         parts.append(f"\n## {title}\n{TABLE}{''.join(lines)}")
@@ -62,8 +55,7 @@ def render() -> str:
 def _line(flag: str, metavar: str, text: str) -> str:
     spelt = f"`{flag}`" + (f" `{metavar}`" if metavar else "")
     setting = f"`{destination(flag)}`" if flag in SETTINGS else ""
-    variable = f"`{VARIABLES[flag]}`" if flag in VARIABLES else ""
-    return f"| {spelt} | {text} | {setting} | {variable} |\n"
+    return f"| {spelt} | {text} | {setting} |\n"
 
 
 if __name__ == "__main__":

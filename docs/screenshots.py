@@ -5,6 +5,7 @@ python docs/screenshots.py
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -31,8 +32,9 @@ def take(page: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        project = Path(scratch, "demo")
-        command = [sys.executable, "-m", "pytest_brt", "demo", str(project)]
+        command = [sys.executable, "-m", "pytest_brt", "demo"]
+        environment = {**os.environ, "TMPDIR": scratch}
         # That no patch leads clearly is a result, too: chromium says whether there is a page.
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=False, env=environment, stdout=subprocess.DEVNULL)
+        (project,) = Path(scratch).glob("demo-of-pytest-brt-*")
         take(project / "report.html", Path(scratch))

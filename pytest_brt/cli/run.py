@@ -15,8 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_brt.errors import UsageProblem
-from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS, declaration, destination
+from pytest_brt.plugin.option_list import MODES, OPTIONS, declaration, destination
 from pytest_brt.shown import say
 
 #: Command → the option that its files are given to, what they are called, and what they are.
@@ -31,7 +30,7 @@ PROJECT = Path(__file__).parent / "demo.txt"
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
     """Add options of pytest's, as in ``--timeout`` for ``--brt-timeout``: all, or some by name."""
-    for row in (*OPTIONS, *MORE_OPTIONS):
+    for row in OPTIONS:
         name = row[0].removeprefix("--brt-")
         if row[0] not in MODES and (not names or name in names):
             parser.add_argument(f"--{name}", **declaration(row))
@@ -40,7 +39,11 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
 def set_up(parser: argparse.ArgumentParser, name: str) -> None:
     """Say what a command takes."""
     if name == "demo":
-        _set_up_demo(parser)
+        parser.description = (
+            "Make a small project with a bug, a bug report and three patches; reproduce "
+            "the bug, rank the patches, and write the page. Nothing is fetched."
+        )
+        parser.set_defaults(command=_demo)
         return
     target, metavar, about = _RUNS[name]
     parser.description = f"{parser.description} Further options are pytest's, and those below."
@@ -56,7 +59,7 @@ def set_up(parser: argparse.ArgumentParser, name: str) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     options = [
         f"{flag}={text}"
-        for flag, *_ in (*OPTIONS, *MORE_OPTIONS)
+        for flag, *_ in OPTIONS
         for text in getattr(arguments, destination(flag), None) or ()
     ]
     return run_bare(sys.argv[1:], [*options, *arguments.rest], arguments.root)
@@ -73,20 +76,8 @@ def run_bare(typed: Sequence[str], options: Sequence[str], root: str = ".") -> i
     return run_apart(options, root)
 
 
-def _set_up_demo(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Make a small project with a bug, a bug report and three patches; reproduce "
-        "the bug, rank the patches, and write the page. Nothing is fetched."
-    )
-    where = "where to make it (default: a temporary folder)"
-    parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
-    parser.set_defaults(command=_demo)
-
-
-def _demo(arguments: argparse.Namespace) -> int:
-    if arguments.folder and Path(arguments.folder).exists():
-        raise UsageProblem(f"demo: {arguments.folder!r} exists already (name a new folder)")
-    folder = Path(arguments.folder or tempfile.mkdtemp(prefix="demo-of-pytest-brt-")).resolve()
+def _demo(_: argparse.Namespace) -> int:
+    folder = Path(tempfile.mkdtemp(prefix="demo-of-pytest-brt-")).resolve()
     write_files(PROJECT, folder)
     say(f"{folder}: a project with a bug, the report issue.md, and patches/")
     say(f"The page, for a browser, will be {(folder / 'report.html').as_uri()}\n")

@@ -13,7 +13,7 @@ from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.judge import examine
 from pytest_brt.patches.git import History
-from pytest_brt.plugin.inputs import open_project
+from pytest_brt.plugin.inputs import open_project, python_file
 from pytest_brt.plugin.options import read_options
 from pytest_brt.render.words import count, run_words
 from pytest_brt.report.load import load_issue
@@ -68,7 +68,7 @@ def set_up(parser: argparse.ArgumentParser, name: str) -> None:
     """Say what a command takes."""
     parser.description = _ABOUT[name]
     if name == "gate":
-        about = "the change, since B left A; B is checked out"
+        about = "the change, since B left A"
         parser.add_argument("range", metavar="A..B", help=about)
     else:
         about = "test file, or one of its tests as FILE::NAME"
@@ -136,9 +136,6 @@ def _gate(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
     base, head = history.ends(arguments.range)
     trees, proofs = both_trees(history, base, head), []
     for test in changed_tests(history, base, head):
-        if not (root / test.path).exists():
-            advice = "(check out the end of the range first)"
-            raise UsageProblem(f"gate: no such file here: {test.path!r} {advice}")
         proof, run = gate(test, trees, engine)
         why = "" if proof is GateProof.PROVEN else f": {run.verdict}, {run_words(run)}"
         say(on_a_line(f"{test.path}::{test.node} {_DOES[proof]}{why}"))
@@ -160,19 +157,15 @@ def _unmark_file(test: str, root: Path, engine: Runner) -> int:
     from pytest_brt.edit.add_tests import marked_tests, unmark  # libcst takes half a second
 
     file, _, node = test.partition("::")
-    path = (root / file).resolve()
-    if not path.is_file() or not path.is_relative_to(root):
-        raise UsageProblem(
-            f"unmark: no such file in the project: {file!r} (name test files, not folders)"
-        )
-    place, data, left = str(path.relative_to(root)), path.read_bytes(), 0
+    place, left = python_file("unmark", file, root), 0
+    data = (root / place).read_bytes()
     for name in (node,) if node else marked_tests(place, data):
         without = unmark(place, data, name)
         target = Test(id=name, path=place, source=without.decode(), node=name)
         run = engine.run([target])[0]
         if run.verdict is Verdict.PASS:
             data = without
-            write_bytes(path, data)
+            write_bytes(root / place, data)
             say(f"{place}::{name}: unmarked, it passes")
         else:
             left = 1

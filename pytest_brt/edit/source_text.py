@@ -86,8 +86,6 @@ class Edit:
     after: bytes
     #: The tests below the file, as in "test_a" or "TestX::test_a", in the order given.
     nodes: tuple[str, ...]
-    #: Why they are not in the file where they belong, "" where they are.
-    elsewhere: str = ""
 
 
 def tests_of(source: str) -> tuple[str, ...]:

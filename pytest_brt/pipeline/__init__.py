@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pytest_brt.reproduce.strategy import Strategy
+from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import Issue, JudgedTest, Patch, PatchResult, Review
 
 if TYPE_CHECKING:  # only a run that ranks or repairs imports what that needs
     from pytest_brt.agents.loop import Agent
+
+Tests = tuple[JudgedTest, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class Plan:
     #: By name, in the order in which they are tried.
     strategies: Mapping[str, Strategy]
     #: Finds and judges the tests that were given; called once.
-    given: Callable[[], tuple[JudgedTest, ...]] | None = None
+    given: Callable[[], Tests] | None = None
     patches: tuple[Patch, ...] = ()
     #: What a person said of tests that were made before, by id.
     reviews: Mapping[str, Review] = field(default_factory=dict)
@@ -50,8 +51,6 @@ class Plan:
     places: tuple[str, ...] = ()
     #: Seconds for running existing tests on the patches; 0 is none, None a few for each patch.
     guard: float | None = 0.0
-    #: Wall-clock seconds, from the start on, in which models may be asked.
-    budget: float = math.inf
     #: Runs a patch on another machine; None for this one.
     elsewhere: Callable[..., PatchResult] | None = None
     #: What is done at a time.
@@ -59,20 +58,22 @@ class Plan:
     #: Whether likely places are looked for where a bug test was found, too.
     wants_places: bool = False
 
-    def attempts(self, issue: str) -> list[Job]:
-        """Return the runs of strategies that write tests for a report, in order."""
-        return _jobs(issue, self.strategies, is_repair=False)
+    def attempts(self) -> list[Job]:
+        """Return the runs of strategies that write tests, for each report in order."""
+        return [job for issue in self.issues for job in _jobs(issue.id, self.strategies)]
 
-    def fixes(self, issue: str) -> list[Job]:
-        """Return the runs of strategies that write fixes for a report, in order."""
-        return _jobs(issue, self.agents, is_repair=True) if issue == self.ranked else []
+    def fixes(self) -> list[Job]:
+        """Return the runs of strategies that write fixes, in order."""
+        return _jobs(self.ranked, self.agents, is_repair=True)
 
     def rows(self, patches: Iterable[Patch]) -> list[Job]:
         """Return the jobs to judge patches."""
         return [Job(issue=self.ranked, name=patch.name, patch=patch) for patch in patches]
 
 
-def _jobs(issue: str, ways: Mapping[str, Strategy | Agent], *, is_repair: bool) -> list[Job]:
+def _jobs(
+    issue: str, ways: Mapping[str, Strategy | Agent], *, is_repair: bool = False
+) -> list[Job]:
     return [
         Job(
             issue=issue,
@@ -84,3 +85,14 @@ def _jobs(issue: str, ways: Mapping[str, Strategy | Agent], *, is_repair: bool) 
         for name, way in ways.items()
         for index in range(way.runs)
     ]
+
+
+def bench_of(job: Job, way: Strategy | Agent, bench: Workbench) -> Workbench:
+    """Return what a run of a strategy works with: it pays for models, and speaks, on its own."""
+    usage = bench.model.usage.part(bench.deadline)
+    return replace(
+        bench,
+        model=bench.model.paid_by(usage, asks_again=way.asks_again),
+        editor=(bench.editor or bench.model).paid_by(usage, asks_again=way.asks_again),
+        say=lambda text: bench.say(f"{job.name}: {text}"),
+    )

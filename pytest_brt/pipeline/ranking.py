@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.guard import EACH, LOOKING, Guard, Selection
 from pytest_brt.patches.changes import touched_of
-from pytest_brt.pipeline import Plan
+from pytest_brt.pipeline import Plan, Tests
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
@@ -23,7 +23,6 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.store import Journal, Once
 from pytest_brt.types import (
-    JudgedTest,
     Patch,
     PatchResult,
     Rank,
@@ -34,7 +33,6 @@ from pytest_brt.types import (
     tied,
 )
 
-Tests = tuple[JudgedTest, ...]
 #: Seconds within which a scheduler must answer.
 _PATIENCE = 20.0
 
@@ -63,9 +61,9 @@ class Ranking:
         tests = find_patch_tests(plan.patches, self.guard.root, plan.ranked)
         if not tests:
             return ()
-        facts = [bench.facts(issue) for issue in plan.issues if issue.id == plan.ranked]
-        of_report = facts[0] if facts else None
-        return judge_patch_tests(tests, self._pool, bench.engine, of_report, bench.repeat)
+        ranked = [issue for issue in plan.issues if issue.id == plan.ranked]
+        facts = bench.facts(ranked[0]) if ranked else None
+        return judge_patch_tests(tests, self._pool, bench.engine, facts, bench.repeat)
 
     def vary(self, candidates: Tests) -> None:
         """Find what the bug tests call, and variations of that."""
@@ -84,7 +82,14 @@ class Ranking:
 
     def rank(self, record: RunRecord, results: Sequence[PatchResult], tests: Tests) -> RunRecord:
         """Return a record with the ranks of patches, and what calls of bug tests tell of them."""
-        ranks = rank_patches(results, tests, self.calls)
+        remarks = find_remarks(comparable(rank(results, tests)), self.calls)
+        remarked = [
+            replace(one, remarks=(*one.remarks, remarks[one.patch.name]))
+            if one.patch.name in remarks
+            else one
+            for one in results
+        ]
+        ranks = rank(remarked, tests)
         return replace(
             record,
             ranks=ranks,
@@ -95,26 +100,13 @@ class Ranking:
 
     def _tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
         """Return the smallest call on which leading patches differ, nothing where there is none."""
-        doubt = ranks[0].doubt
+        doubt, leading = ranks[0].doubt, tied(ranks)
         # One that does as the unpatched code is held against all that come near it.
-        is_held = doubt is not None and doubt.code == "as-unpatched"
-        tried = [r for r in (comparable(ranks) if is_held else tied(ranks)) if r.result.outcomes]
+        if doubt is not None and doubt.code == "as-unpatched":
+            leading = comparable(ranks)
+        tried = [one for one in leading if one.result.outcomes]
         telling = find_difference(tried, self.calls) if len(tried) > 1 else None
         return (telling,) if telling else ()
-
-
-def rank_patches(
-    results: Sequence[PatchResult], tests: Tests, calls: Sequence[Variation]
-) -> tuple[Rank, ...]:
-    """Return the ranks of patches, with what `calls` show, those of the bug tests, varied."""
-    remarks = find_remarks(comparable(rank(results, tests)), calls)
-    remarked = [
-        replace(one, remarks=(*one.remarks, remarks[one.patch.name]))
-        if one.patch.name in remarks
-        else one
-        for one in results
-    ]
-    return rank(remarked, tests)
 
 
 def comparable(ranks: Sequence[Rank]) -> tuple[Rank, ...]:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, StoreProblem, UsageProblem
-from pytest_brt.pipeline import Job, Plan
+from pytest_brt.pipeline import Job, Plan, Tests, bench_of
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.reproduce.user_tests import with_review
@@ -36,7 +36,6 @@ if TYPE_CHECKING:  # what patches need is a quarter of the package: a run withou
     from pytest_brt.pipeline.ranking import Ranking
     from pytest_brt.project.index import Index
 
-Tests = tuple[JudgedTest, ...]
 #: Wall-clock seconds for finding the commit that fixed a bug.
 _SEARCH_SECONDS = 60.0
 _INTERRUPTED = Note(code="interrupted", text="Partial results (interrupted)")
@@ -45,9 +44,11 @@ _INTERRUPTED = Note(code="interrupted", text="Partial results (interrupted)")
 class Run:
     """Carries out a plan in the background; its results are there one by one."""
 
-    def __init__(self, plan: Plan, workbench: Workbench, jobs: Iterable[Job]) -> None:
+    def __init__(self, plan: Plan, bench: Workbench, jobs: Iterable[Job]) -> None:
         self.plan = plan
-        self.bench = replace(workbench, deadline=time.monotonic() + plan.budget)
+        self.bench = bench
+        #: By their ids.
+        self._issues = {issue.id: issue for issue in plan.issues}
         #: The results of what was asked for, and of what came up on the way.
         self.futures: dict[Job, Future[Any]] = {job: Future() for job in jobs}
         #: Why something was left out.
@@ -60,7 +61,6 @@ class Run:
         #: The tests that were given, and those that patches bring.
         self._given: Tests = ()
         self._brought: Tests = ()
-        self._ranking: Ranking | None = None
         self._places: list[Localised] = []
 
     # -- the main path ------------------------------------------------------------------
@@ -72,8 +72,9 @@ class Run:
             try:
                 self.carry_out()
             except BaseException as error:  # whoever waits for a result gets it
-                for future in [future for future in self.futures.values() if not future.done()]:
-                    future.set_exception(error)
+                for future in self.futures.values():
+                    if not future.done():
+                        future.set_exception(error)
             self._over.set_result(None)
 
         Thread(target=work, daemon=True).start()
@@ -85,12 +86,15 @@ class Run:
         patches = [job for job in jobs if job.patch]
         fixes = [job for job in jobs if job.is_repair]
         needed = {plan.ranked} if patches or fixes else set()
-        attempts = [job for issue in plan.issues for job in plan.attempts(issue.id)]
-        self._each(self._attempt, [job for job in attempts if job in jobs or job.issue in needed])
+        attempts = [job for job in plan.attempts() if job in jobs or job.issue in needed]
+        self._each(self._attempt, attempts)
         if plan.given is not None and jobs:
             self._given = plan.given()
         if needed:
-            self._open_ranking(is_brought=bool(patches))
+            if patches:
+                self._brought = self._ranking.judge_brought()
+            tests = _candidates(self.tests(plan.ranked))
+            self._tell("no call of a bug test was varied", partial(self._ranking.vary, tests))
             self._each(self._run_patch, patches)
         if fixes:
             self._repair(fixes)
@@ -133,61 +137,48 @@ class Run:
     # -- the steps ----------------------------------------------------------------------
 
     def _attempt(self, job: Job) -> Attempt:
-        """Read a report, make bug tests of it by a strategy, and judge them.
-
-        Models are paid for this attempt alone, and asked in time.
-        """
-        shared, reviews = self.bench, self.plan.reviews
+        """Read a report, make bug tests of it by a strategy, and judge them."""
         strategy = self.plan.strategies[job.strategy]
-        usage = shared.model.usage.part(shared.deadline)
+        own = bench_of(job, strategy, self.bench)
 
-        def found(attempt: Attempt, *notes: Note) -> None:
-            tests = (with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in attempt.tests)
-            self._found[job] = replace(
-                attempt,
-                tests=tuple(tests),
-                notes=(*attempt.notes, *notes),
-                cost=usage.cost,
-            )
+        def keep(attempt: Attempt) -> None:
+            self._found[job] = replace(attempt, cost=own.model.usage.cost)
 
-        bench = replace(
-            shared,
-            model=shared.model.paid_by(usage, asks_again=strategy.asks_again),
-            editor=shared.editor and shared.editor.paid_by(usage, asks_again=strategy.asks_again),
-            say=lambda text: shared.say(f"{job.strategy}-{job.index:02}: {text}"),
-            found=found,
-        )
+        own = replace(own, found=keep)
         try:
-            attempt = strategy.attempt(self._issue(job.issue), job.index, bench)
+            attempt = strategy.attempt(self._issues[job.issue], job.index, own)
             if attempt.settled and not job.index and not _candidates(attempt.tests):
-                attempt = replace(attempt, fix=_find_fix(attempt.settled[0], bench))
-            found(attempt)
+                attempt = replace(attempt, fix=_find_fix(attempt.settled[0], own))
+            keep(attempt)
         except OutOfTime as over:
-            nothing = Attempt(issue=job.issue, strategy=job.strategy, index=job.index, tests=())
-            found(nothing, Note(code="model-failed", text=str(over)))
+            keep(
+                Attempt(
+                    issue=job.issue,
+                    strategy=job.strategy,
+                    index=job.index,
+                    tests=(),
+                    notes=(Note(code="model-failed", text=str(over)),),
+                )
+            )
         except ModelProblem as problem:
-            if job in self._found:
-                text = f"without the model: {problem}"
-                found(self._found[job], Note(code="without-model", text=text))
+            if before := self._found.get(job):
+                note = Note(code="without-model", text=f"without the model: {problem}")
+                keep(replace(before, notes=(*before.notes, note)))
             raise
         return self._found[job]
 
-    def _open_ranking(self, *, is_brought: bool) -> None:
-        """Open what runs patches, with the tests that they bring, and calls to tell them by."""
+    @cached_property
+    def _ranking(self) -> Ranking:
+        """What runs patches, and ranks them."""
         from pytest_brt.pipeline.ranking import Ranking
 
-        self._ranking = ranking = Ranking(self.plan, self.bench)
-        if is_brought:
-            self._brought = ranking.judge_brought()
-        tests = _candidates(self.tests(self.plan.ranked))
-        self._tell("no call of a bug test was varied", partial(ranking.vary, tests))
+        return Ranking(self.plan, self.bench)
 
     def _run_patch(self, job: Job) -> PatchResult:
         """Run the tests of a report on a patch, and existing ones.
 
         An interrupted run may have done so. What was cut short is not kept.
         """
-        assert self._ranking is not None, "it was opened"
         assert job.patch is not None, "such jobs have one"
         tests, journal = self.tests(job.issue), self.bench.journal
         ids = (judged.test.id for judged in _candidates(tests))
@@ -202,24 +193,26 @@ class Run:
 
     def _repair(self, fixes: Sequence[Job]) -> None:
         """Write patches for a report, and run them as those that were given."""
+        from pytest_brt.agents.trials import RepairWork
         from pytest_brt.localise.suspects import given_places
-        from pytest_brt.pipeline.repairs import Repairing
+        from pytest_brt.pipeline.repairs import repair
 
-        assert self._ranking is not None, "it was opened"
-        plan, issue = self.plan, self._issue(self.plan.ranked)
+        plan, issue = self.plan, self._issues[self.plan.ranked]
         failing = [t for t in _candidates(self.tests(issue.id)) if t not in self._brought]
         with self._open_index() as index:
-            places = given_places(plan.places, index) or self._likely_places(issue, index)
-            repairing = Repairing(
-                plan=plan,
+            open_work = partial(
+                RepairWork,
                 issue=issue,
-                bench=self.bench,
-                guard=self._ranking.guard,
                 index=index,
-                places=places,
+                engine=self.bench.engine,
                 failing=tuple(sorted(failing, key=lambda t: -t.judgement.confidence)),
+                guard=self._ranking.guard,
+                is_guarded=plan.guard != 0,
+                jobs=plan.jobs,
+                places=given_places(plan.places, index) or self._likely_places(issue, index),
+                is_place_given=bool(plan.places),
             )
-            self._each(repairing.repair, fixes)
+            self._each(partial(repair, plan=plan, bench=self.bench, open_work=open_work), fixes)
         more = [fix.patch for fix, _ in distinct(self._results(fixes))]
         self._each(self._run_patch, plan.rows(more))
 
@@ -227,8 +220,8 @@ class Run:
         """Look where bugs of reports may be, for those who want to know or got no test."""
         asked = {job.issue for job in self.futures}
         for issue in self.plan.issues:
-            has_test = any(_candidates(self.tests(issue.id)))
-            if issue.id in asked and (self.plan.wants_places or not has_test):
+            is_wanted = self.plan.wants_places or not _candidates(self.tests(issue.id))
+            if issue.id in asked and is_wanted:
                 self.bench.say(f"{issue.source}: looking for the likeliest places")
                 with self._open_index() as index:
                     places = self._likely_places(issue, index)
@@ -248,24 +241,23 @@ class Run:
 
         return open_index(Path(self.bench.engine.subject.root), self.bench.cache)
 
-    def _issue(self, name: str) -> Issue:
-        return next(issue for issue in self.plan.issues if issue.id == name)
-
     # -- what is known by now -----------------------------------------------------------
 
     def tests(self, issue: str) -> Tests:
         """Return the tests of a report, given ones, and those of its patches."""
-        made = (judged for attempt in self._attempts(issue) for judged in attempt.tests)
+        attempts = (attempt for attempt in self._attempts() if attempt.issue == issue)
+        made = (judged for attempt in attempts for judged in attempt.tests)
         return (*made, *self._given, *(self._brought if issue == self.plan.ranked else ()))
 
-    def _attempts(self, issue: str) -> tuple[Attempt, ...]:
-        """Return the attempts at a report; of one that did not end, what it had found by then."""
-        attempts = []
-        for job in self.plan.attempts(issue):
-            if attempt := self._found.get(job):
+    def _attempts(self) -> tuple[Attempt, ...]:
+        """Return the attempts, as far as they got, with what a person said of their tests."""
+        attempts, reviews = [], self.plan.reviews
+        for job in self.plan.attempts():
+            if found := self._found.get(job):
+                tests = (with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in found.tests)
                 is_partial = self._is_stopped and not self._results([job])
-                notes = (_INTERRUPTED,) if is_partial else ()
-                attempts.append(replace(attempt, notes=(*attempt.notes, *notes)))
+                notes = (*found.notes, _INTERRUPTED) if is_partial else found.notes
+                attempts.append(replace(found, tests=tuple(tests), notes=notes))
         return without_repeats(attempts)
 
     def _results(self, jobs: Iterable[Job]) -> list[Any]:
@@ -282,7 +274,7 @@ class Run:
         missing = tuple(job.name for job in rows if job.name not in names)
         record = RunRecord(
             issues=plan.issues,
-            attempts=tuple(one for issue in plan.issues for one in self._attempts(issue.id)),
+            attempts=self._attempts(),
             given=self._given,
             brought=self._brought,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
@@ -290,7 +282,7 @@ class Run:
             ranked=plan.ranked,
             not_run=NotRun(patches=missing, of=len(rows)) if missing else None,
         )
-        if self._ranking and results:
+        if results:
             return self._ranking.rank(record, results, self.tests(plan.ranked))
         return record
 

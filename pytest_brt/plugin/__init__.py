@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import SUPPRESS
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pluggy import HookimplMarker
 
 from pytest_brt.plugin.option_list import (
-    MORE_OPTIONS,
     OPTIONS,
     SESSION,
     SETTINGS,
     declaration,
     destination,
-    mode_of,
+    is_ours,
 )
 
 if TYPE_CHECKING:
@@ -32,15 +30,11 @@ hookimpl = HookimplMarker("pytest")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare every option, and the settings that a project may say."""
-    about = "-q shows the answer alone, -v everything; all options: 'pytest-brt issue --help'"
-    group = parser.getgroup("brt", f"pytest-brt ({about})")
+    group = parser.getgroup("brt", "pytest-brt (-q shows the answer alone, -v everything)")
     for row in OPTIONS:
         group.addoption(row[0], **declaration(row))
-    for row in MORE_OPTIONS:
-        group.addoption(row[0], **{**declaration(row), "help": SUPPRESS})
     for flag in SETTINGS:
-        of: Any = "linelist" if flag == "--brt-env" else "string"
-        parser.addini(destination(flag), f"{flag} of each run", type=of, default=None)
+        parser.addini(destination(flag), f"{flag} of each run")
 
 
 @hookimpl(wrapper=True, tryfirst=True)
@@ -48,11 +42,11 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, args: list[str]
 ) -> Generator[None, object, object]:
     """Carry out a run of ours, before anything of the project's is loaded."""
-    is_ours = mode_of(early_config.known_args_namespace)
-    if is_ours and not early_config.pluginmanager.hasplugin(SESSION):
+    namespace = early_config.known_args_namespace
+    if is_ours(namespace) and not early_config.pluginmanager.hasplugin(SESSION):
         early_config.option.brt_exit_code = _run_apart(early_config)
         # Nothing is left to do: conftests are not loaded, nor does another plugin prepare a run.
-        early_config.known_args_namespace.noconftest = True
+        namespace.noconftest = True
         args[:] = ["--help"]
     return (yield)
 

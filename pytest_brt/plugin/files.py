@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, EditProblem, StoreProblem
-from pytest_brt.plugin.options import Options
+from pytest_brt.plugin.options import FORMS, Options
 from pytest_brt.render.answer import bug_tests, reviewed
 from pytest_brt.render.report import Report
 from pytest_brt.render.words import run_words
@@ -19,14 +17,22 @@ from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import keep, write_bytes, write_text
-from pytest_brt.types import FileChange, Issue, JudgedTest, RunRecord, Trajectory, Verdict, distinct
+from pytest_brt.types import (
+    Attempt,
+    FileChange,
+    Issue,
+    JudgedTest,
+    Repair,
+    RunRecord,
+    Trajectory,
+    Verdict,
+    distinct,
+)
 
 #: Where patches of a repair are written, a folder for each report.
 _PATCHES = Path("brt-patches")
 #: Begins every patch of ours, in a header for people.
 _OURS = b"#pytest-brt:"
-#: What the kinds of reports are called, by the endings of their names.
-_NAMES = {".html": "HTML", ".md": "Markdown", ".json": "JSON"}
 
 
 def write_all(
@@ -80,25 +86,25 @@ def _write_report(path: Path, report: Report, record: RunRecord, root: Path) -> 
         from pytest_brt.render.page import html, markdown  # what another kind needs
 
         write_text(path, html(report) if path.suffix == ".html" else markdown(report))
-    yield f"{_NAMES[path.suffix]} report: {path}{beside}"
+    yield f"{FORMS[path.suffix]} report: {path}{beside}"
 
 
 def _dialogues(record: RunRecord, root: Path) -> Iterator[str]:
     """Yield each dialogue with a model as a line of JSON: its steps, and the diffs of each."""
-    talks: list[tuple[str, Any, Trajectory]]
-    talks = [("attempt", one, talk) for one in record.attempts for talk in one.trajectories]
-    talks += [("repair", one, one.trajectory) for one in record.repairs if one.trajectory]
-    for of, one, talk in talks:
-        line = {
-            "of": of,
-            "issue": one.issue,
-            "strategy": one.strategy,
-            "index": one.index,
-            "ending": talk.ending,
-            "reason": talk.reason,
-            "steps": list(_steps(talk, root)),
-        }
-        yield to_json(line) + "\n"
+    runs: tuple[Attempt | Repair, ...] = (*record.attempts, *record.repairs)
+    for one in runs:
+        talks = one.trajectories if isinstance(one, Attempt) else [one.trajectory]
+        for talk in filter(None, talks):
+            line = {
+                "of": "attempt" if isinstance(one, Attempt) else "repair",
+                "issue": one.issue,
+                "strategy": one.strategy,
+                "index": one.index,
+                "ending": talk.ending,
+                "reason": talk.reason,
+                "steps": list(_steps(talk, root)),
+            }
+            yield to_json(line) + "\n"
 
 
 def _steps(talk: Trajectory, root: Path) -> Iterator[dict[str, object]]:
@@ -164,12 +170,14 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
         found = bug_tests(t for a in attempts for t in a.tests if t.test.source)
         sure = [judged for judged in found if judged.judgement.counts]
         if sure:
-            edit, said = _place(sure[:KEEP], issue, options, bench), "already there"
-            if edit.before != edit.after:
+            edit, why_there = _place(sure[:KEEP], issue, options, bench)
+            if edit.before == edit.after:
+                yield f"already there: {edit.path}"
+            else:
                 write_bytes(Path(bench.engine.subject.root, edit.path), edit.after)
-                said = "written"
-            yield f"{said}: {edit.path}"
-            yield from filter(None, [edit.elsewhere])
+                yield f"written: {edit.path}"
+            if why_there:
+                yield why_there
         elif found:
             yield (
                 f"not written: {found[0].test.name} is less certain ('pytest-brt review' accepts"
@@ -179,27 +187,29 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
             yield f"not written: no test for {issue.source} was found"
 
 
-def _place(tests: Sequence[JudgedTest], issue: Issue, options: Options, bench: Workbench) -> Edit:
-    """Return the change that puts tests into the project; nothing is written here.
+def _place(
+    tests: Sequence[JudgedTest], issue: Issue, options: Options, bench: Workbench
+) -> tuple[Edit, str]:
+    """Return the change that puts tests into the project, and why it is not where it belongs.
 
     With `--brt-write into` the best test goes into the existing test file where it belongs, if it
-    fails there, too; else all of them become one new file.
+    fails there, too; else all of them become one new file. Nothing is written here.
     """
     from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
 
     root, mark = Path(bench.engine.subject.root), bool(options.mark)
-    plan = partial(plan_edit, issue=issue, root=root)
+    plan = partial(plan_edit, issue=issue, root=root, mark=mark)
     sources = [judged.test for judged in tests]
     host = _host(tests[0], bench) if options.write == "into" else ""
     if not host:
-        return plan(sources, mark=mark)
+        return plan(sources), ""
     try:
-        why_not = _runs_otherwise(plan(sources, host=host), bench)
+        why_not = _runs_otherwise(plan(sources, host=host, mark=False), bench)
         if not why_not:
-            return plan(sources, host=host, mark=mark)
+            return plan(sources, host=host), ""
     except EditProblem as problem:
         why_not = str(problem)
-    return replace(plan(sources[:1], mark=mark), elsewhere=f"not in {host}: {why_not}")
+    return plan(sources[:1]), f"not in {host}: {why_not}"
 
 
 def _runs_otherwise(placed: Edit, bench: Workbench) -> str:
@@ -219,7 +229,7 @@ def _host(judged: JudgedTest, bench: Workbench) -> str:
 
     if host := judged.test.host or bench.host:
         return host
-    frames = [run.raised.in_project for run in judged.judgement.runs[:1] if run.raised]
-    fails_in = frames[0].path if frames and frames[0] else ""
+    raised = judged.judgement.runs[0].raised  # a bug test was run
+    frame = raised.in_project if raised else None
     with open_index(Path(bench.engine.subject.root), bench.cache) as index:
-        return host_of(judged.test.source or "", index, fails_in)
+        return host_of(judged.test.source or "", index, frame.path if frame else "")

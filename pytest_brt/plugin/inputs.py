@@ -1,4 +1,4 @@
-"""What the user named, read and checked: the project, reports, patches, tests, models."""
+"""What the options name, opened: the project, reports, patches, tests, models."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
+from pytest_brt.pipeline import Tests
 from pytest_brt.plugin.options import Options
 from pytest_brt.report.github import find_address, read_report
 from pytest_brt.report.load import load_issue
@@ -25,7 +26,7 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
 from pytest_brt.store import LastRun, load_last_run
 from pytest_brt.subject import demand_project, find_subject
-from pytest_brt.types import Issue, JudgedTest, Patch, Review
+from pytest_brt.types import Issue, Patch, Review
 
 
 def open_project(root: Path, options: Options) -> Runner:
@@ -98,7 +99,7 @@ def read_patches(options: Options, root: Path) -> tuple[Patch, ...]:
         return ()
     from pytest_brt.patches.sources import read_proposals  # a report alone needs none of it
 
-    return tuple(read_proposals(options.rank_fixes, root))
+    return read_proposals(options.rank_fixes, root)
 
 
 def python_file(flag: str, named: str, root: Path) -> str:
@@ -152,11 +153,12 @@ def choose_strategies(
         fixes |= REPAIRS
     for added in config.hook.pytest_brt_strategies(config=config):
         for name, way in added.items():
-            known = tests if isinstance(way, Strategy) else fixes
-            known[name] = way
+            ways = tests if isinstance(way, Strategy) else fixes
+            ways[name] = way
+    known = tests | fixes
     for name in options.strategy:
-        if name not in tests | fixes:
-            names = ", ".join(sorted(tests | fixes))
+        if name not in known:
+            names = ", ".join(sorted(known))
             raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {names})")
     wanted = [name for name in options.strategy if name in tests] or ["auto"]
     agents = [name for name in options.strategy if name in fixes] or ["auto"]
@@ -203,7 +205,7 @@ def last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
 
 def given_tests(
     options: Options, bench: Workbench, last: LastRun | None
-) -> Callable[[], tuple[JudgedTest, ...]] | None:
+) -> Callable[[], Tests] | None:
     """Return what finds the tests that no strategy makes; None when there are none.
 
     Raises:

@@ -28,8 +28,8 @@ OPTIONS = (
      "(default), repairagent, passerine; or several, with commas"),
     ("--brt-model", "SPEC", "text", "auto",
      "the model to ask: gguf:FILE, ollama:NAME, lmstudio:NAME, llama:NAME, vllm:NAME, "
-     "server:localhost:PORT#NAME, none, or auto (default, the only one there is); with settings, "
-     "as in gguf:FILE,context=8192"),
+     "server:localhost:PORT#NAME, none, or auto (default: PYTEST_BRT_MODEL, else the only file "
+     "there is); with settings, as in gguf:FILE,context=8192"),
     ("--brt-budget", "TIME", "time", "15m",
      "most time for asking models, as in 90s (default: 15m)"),
     ("--brt-write", "{no,diff,new,into}", "text", "diff",
@@ -51,9 +51,6 @@ OPTIONS = (
      "run existing tests, too, for SECONDS in all; no for none; auto (default) for 2 s a patch"),
     ("--brt-report", "FILE", "reports", None,
      "write what was found: *.html, *.md or *.json; repeatable"),
-)
-#: Those that pytest's own help leaves out.
-MORE_OPTIONS = (
     ("--brt-edit-model", "SPEC", "text", None,
      "another model for writing code (default: the same)"),
     ("--brt-replies", "FILE", "path", None,
@@ -76,25 +73,18 @@ MORE_OPTIONS = (
     ("--brt-show", "DIR", "texts", None,
      "one more folder that tests may read, as of libraries elsewhere; repeatable"),
 )
-#: How the values are read of options that may be given more than once.
-REPEATED = ("texts", "pairs", "reports")
 #: What a project may say in its pytest settings, as in ``brt_timeout = 90s``: how its tests are
 #: run. All else is for the user alone.
 SETTINGS = ("--brt-python", "--brt-env", "--brt-timeout")
-#: Environment variables that set an option.
-VARIABLES = {"--brt-model": "PYTEST_BRT_MODEL"}
-#: The options that choose what a run is for; where several do, the first.
+#: The options that choose what a run is for.
 MODES = ("--brt-repair", "--brt-issue", "--rank-fixes")
 #: What pytest knows the plugin of a run of ours by.
 SESSION = "brt-session"
 
 
-def mode_of(namespace: object) -> str:
-    """Return the option that says what a run is for, "" where it is not for us."""
-    for flag in MODES:
-        if getattr(namespace, destination(flag), None):
-            return flag
-    return ""
+def is_ours(namespace: object) -> bool:
+    """Return whether an option says that a run is for us."""
+    return any(getattr(namespace, destination(flag), None) for flag in MODES)
 
 
 def destination(flag: str) -> str:
@@ -105,7 +95,7 @@ def destination(flag: str) -> str:
 def declaration(row: Sequence[Any]) -> dict[str, Any]:
     """Return what pytest, and `argparse`, take for an option besides its flag.
 
-    Each gathers all texts that it is given; of those that are not `REPEATED`, the last counts.
+    Each gathers all texts that it is given; of those that are not repeatable, the last counts.
     """
     flag, metavar, _, _, text = row
     return {

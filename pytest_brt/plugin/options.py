@@ -1,7 +1,7 @@
-"""What the user can ask for: each option's value, checked and typed.
+"""What the user can ask for: each option's value, read and checked.
 
-The command line comes first, then the environment, then the project's own settings, of which only
-a few are taken (`SETTINGS`).
+An option is taken from the command line, else from the project's own settings, of which only a few
+are taken (`SETTINGS`): how its tests are run.
 """
 
 from __future__ import annotations
@@ -14,20 +14,16 @@ from types import SimpleNamespace
 from typing import Any
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.plugin.option_list import (
-    MORE_OPTIONS,
-    OPTIONS,
-    REPEATED,
-    SETTINGS,
-    VARIABLES,
-    destination,
-)
+from pytest_brt.model.spec import default_spec
+from pytest_brt.plugin.option_list import OPTIONS, SETTINGS, destination
 from pytest_brt.project.pytest_config import read_config
 from pytest_brt.sandbox.process import memory_for
 from pytest_brt.sandbox.shown import find_outside
 
-#: How the names of reports end.
-_ENDINGS = (".html", ".md", ".json")
+#: What the kinds of reports are called, by the endings of their names.
+FORMS = {".html": "HTML", ".md": "Markdown", ".json": "JSON"}
+#: How the values are read of options that may be given more than once.
+_REPEATED = ("texts", "pairs", "reports")
 
 
 class Options(SimpleNamespace):
@@ -43,24 +39,18 @@ def read_options(given: object, root: Path, environ: Mapping[str, str] = os.envi
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
     ini = read_config(root)
-    file, settings = ini.file, ini.section
     values: dict[str, Any] = {}
-    for flag, metavar, kind, default, _ in (*OPTIONS, *MORE_OPTIONS):
+    for flag, metavar, kind, default, _ in OPTIONS:
         key = destination(flag)
         source, texts = flag, getattr(given, key, None)
-        variable = VARIABLES.get(flag, "")
-        if not texts and environ.get(variable):
-            source, texts = variable, [environ[variable]]
-        if not texts and flag in SETTINGS and key in settings:
-            source = f"{root / file}: {key}"
-            texts = _texts(key, settings[key], root, source)
+        if not texts and flag in SETTINGS and key in ini.section:
+            source = f"{root / ini.file}: {key}"
+            texts = _texts(key, ini.section[key], root, source)
         texts = texts or filter(None, [default])
         read = [_read(kind, metavar, text, source) for text in texts]
-        values[key.removeprefix("brt_")] = tuple(read) if kind in REPEATED else [None, *read][-1]
+        values[key.removeprefix("brt_")] = tuple(read) if kind in _REPEATED else [None, *read][-1]
     if values["model"] == "auto":
-        from pytest_brt.model.spec import default_spec  # only runs of ours come here
-
-        values["model"] = default_spec(environ)
+        values["model"] = environ.get("PYTEST_BRT_MODEL") or default_spec(environ)
     if values["repair"]:  # what is repaired is reproduced first
         values["issue"] = tuple(dict.fromkeys((*values["issue"], values["repair"])))
     values["jobs"] = values["jobs"] or os.cpu_count() or 1
@@ -127,8 +117,8 @@ def _guard(text: str) -> float | None:
 
 
 def _report(text: str) -> Path:
-    if not text.endswith(_ENDINGS):
-        raise ValueError(f"expected a file called *{', *'.join(_ENDINGS)}")
+    if not text.endswith(tuple(FORMS)):
+        raise ValueError(f"expected a file called *{', *'.join(FORMS)}")
     return Path(text)
 
 

@@ -15,7 +15,6 @@ import os
 import shlex
 import signal
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ from pytest_brt.plugin.files import write_all
 from pytest_brt.plugin.option_list import SESSION
 from pytest_brt.plugin.options import read_options
 from pytest_brt.project.pytest_config import find_root
-from pytest_brt.render.answer import bug_tests, reviewed
+from pytest_brt.render.answer import answer_ranking, bug_tests, reviewed
 from pytest_brt.render.report import Report, Setting, build_report
 from pytest_brt.render.text import summary
 from pytest_brt.render.words import count
@@ -48,7 +47,7 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.store import Journal, reviews
 from pytest_brt.subject import hash_of
-from pytest_brt.types import PatchResult, RunRecord, Status, Verdict, distinct
+from pytest_brt.types import JudgedTest, PatchResult, RunRecord, Status, Verdict, distinct
 
 if TYPE_CHECKING:
     from pytest_brt.agents.loop import Agent
@@ -60,6 +59,8 @@ TYPED = "PYTEST_BRT_TYPED"
 NO_MODEL = 6
 #: Exit code when a patch passes and none leads clearly.
 NO_LEADER = 7
+#: What a ranking comes to that has a clear leader.
+_LEADS = (Status.BEST, Status.ONLY)
 #: Options that change no result: what is written where, how many at a time, how long it may take.
 _IDLE = ("replies", "report", "jobs", "budget", "memory", "executor")
 #: Seconds between two signs of life, where not all is shown.
@@ -180,29 +181,30 @@ class Session:
         config.add_cleanup(engine.close)
         places = [inputs.python_file("--brt-buggy-file", one, root) for one in options.buggy_file]
         self.bench = self._open_bench(engine, places)
-        patches, cache = inputs.read_patches(options, self.config.rootpath), self.bench.cache
+        patches, cache = inputs.read_patches(options, root), self.bench.cache
         self._last = None if options.tests or issues else inputs.last_run(cache, patches)
-        ranked = [issue.id for issue in issues if options.repair in (None, issue.source)]
-        self.plan = Plan(
-            issues=issues,
-            patches=patches,
-            reviews=reviews(cache) if cache else {},
-            ranked=ranked[0] if ranked else "",
-            strategies=tests,
-            agents=fixes,
-            given=inputs.given_tests(options, self.bench, self._last),
-            guard=options.guard,
-            budget=options.budget,
-            places=tuple(places),
-            jobs=options.jobs,
-            wants_places=bool(options.report) or config.get_verbosity() > 0,
-        )
+        ranked = (issue.id for issue in issues if options.repair in (None, issue.source))
+        elsewhere, jobs = None, options.jobs
         if options.executor:
             from pytest_brt.pipeline.ranking import Workers  # what ranks is a fifth of the package
 
             workers = Workers(options.executor, partial(inputs.shut_in, options), engine.limits)
             config.add_cleanup(workers.close)
-            self.plan = replace(self.plan, elsewhere=workers.run, jobs=workers.threads)
+            elsewhere, jobs = workers.run, workers.threads
+        self.plan = Plan(
+            issues=issues,
+            patches=patches,
+            reviews=reviews(cache) if cache else {},
+            ranked=next(ranked, ""),
+            strategies=tests,
+            agents=fixes,
+            given=inputs.given_tests(options, self.bench, self._last),
+            guard=options.guard,
+            places=tuple(places),
+            elsewhere=elsewhere,
+            jobs=jobs,
+            wants_places=bool(options.report) or config.get_verbosity() > 0,
+        )
 
     def _open_bench(self, engine: Runner, places: Iterable[str]) -> Workbench:
         """Return what strategies work with: the project, models, and what is kept."""
@@ -219,33 +221,29 @@ class Session:
         models = inputs.open_models(self.config, options, cache)
         decisive = {**vars(options), **dict.fromkeys(_IDLE)}
         facts = self.setting.version, self.setting.tree, subject, self.setting.sandbox, decisive
-        key = content_id(*map(repr, facts))
+        self._journal = Journal(cache and cache / "journal.jsonl", content_id(*map(repr, facts)))
         return Workbench(
             engine=engine,
             model=models[0],
-            editor=models[1] if models[1:] else None,
+            editor=models[-1],
             say=self._say,
             samples=options.samples,
             steps=options.steps,
             buggy=tuple(place.partition(":")[0] for place in places),
             host=inputs.python_file("--brt-test-file", host, root) if host else "",
-            journal=Journal(cache / "journal.jsonl", key) if cache else None,
+            deadline=time.monotonic() + options.budget,
+            journal=self._journal,
             cache=cache,
         )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> pytest.CollectReport:
         """Collect our items and nothing else."""
-        nodes = [
-            (f"{issue.source}::{job.name}", job)
-            for issue in self.plan.issues
-            for job in (*self.plan.attempts(issue.id), *self.plan.fixes(issue.id))
-        ]
-        nodes += [(f"patches/{job.name}", job) for job in self.plan.rows(self.plan.patches)]
-        items: list[Any] = []
-        for node, job in nodes:
-            nodeid = on_a_line(node)
-            item: JobItem = JobItem.from_parent(collector, name=job.name, nodeid=nodeid)
+        plan, items = self.plan, list[Any]()
+        sources = {issue.id: issue.source for issue in plan.issues}
+        for job in (*plan.attempts(), *plan.fixes(), *plan.rows(plan.patches)):
+            node = f"patches/{job.name}" if job.patch else f"{sources[job.issue]}::{job.name}"
+            item: JobItem = JobItem.from_parent(collector, name=job.name, nodeid=on_a_line(node))
             item.job, item.wait = job, self._wait_for
             items.append(item)
         return pytest.CollectReport("", "passed", None, items)
@@ -339,55 +337,44 @@ class Session:
         if self.run is None:
             return
         self.run.stop()
-        self._last_lines += self.run.problems
-        record, bench = self.run.record(), self.bench
+        record, bench, code = self.run.record(), self.bench, session.exitstatus
         self.config.hook.pytest_brt_finished(record=record)
-        ended = f"{datetime.now():%Y-%m-%d %H:%M}"
-        report = build_report(record, replace(self.setting, ended=ended), 0)
-        is_over = session.exitstatus not in _BROKEN_OFF
-        code = session.exitstatus or self._exit_code(record, report)
-        self.report = replace(report, exit_code=int(code))
+        is_over = code not in _BROKEN_OFF
+        code = code or self._exit_code(record)
+        setting = replace(self.setting, ended=f"{datetime.now():%Y-%m-%d %H:%M}")
+        self.report = build_report(record, setting, int(code))
         said = list(write_all(self.report, record, self.options, bench))
-        self._last_lines += map(str, said)
+        self._last_lines += [*self.run.problems, *map(str, said)]
         is_written = not any(isinstance(one, BrtError) for one in said)
         failed = code in (0, NO_LEADER) and not is_written
         session.exitstatus = pytest.ExitCode.TESTS_FAILED if failed else code
-        if bench.journal is not None and bench.journal.taken:
-            results = count(bench.journal.taken, "result")
+        if self._journal.taken:
+            results = count(self._journal.taken, "result")
             self._last_lines.append(f"{results} taken from the interrupted run")
         if not is_over:
             self._last_lines.append(f"continue: {self.command}")
         elif self.config.get_verbosity() >= 0:
             self._last_lines += self._advice(self.report)
         if is_over and is_written:  # what was kept in case that it does not end
-            if bench.journal is not None:
-                bench.journal.forget()
+            self._journal.forget()
             if self.options.replies is None:
                 bench.model.unfinished.forget()
 
-    def _exit_code(self, record: RunRecord, report: Report) -> int:
+    def _exit_code(self, record: RunRecord) -> int:
         """Return the exit code of a run that nothing broke: docs/ci.md."""
         if self.options.repair:  # what is repaired need not be reproduced, as tests may be given
             is_reached = any(not fix.broken for fix, _ in distinct(record.repairs))
         else:
             issues = {job.issue for job in self._jobs if not job.patch}
-            tests = bug_tests(test for one in record.attempts for test in one.tests)
+            tests = [test for one in record.attempts for test in one.tests]
             is_reached = issues <= {test.test.issue for test in tests if test.judgement.counts}
             if any(job.patch for job in self._jobs):
-                is_reached &= any(self._passes(rank.result) for rank in record.ranks)
+                found = bug_tests([*tests, *record.given, *record.brought])
+                is_reached &= any(_passes(rank.result, found) for rank in record.ranks)
         if not is_reached:
             return NO_MODEL if self._unheard else 1
-        leads = [ranking.answer.status in (Status.BEST, Status.ONLY) for ranking in report.rankings]
-        return 0 if self.options.repair or all(leads) else NO_LEADER
-
-    def _passes(self, result: PatchResult) -> bool:
-        """Return whether a patch passes the bug tests, the sure ones where there are such."""
-        assert self.run is not None, "it ended"
-        tests = bug_tests(self.run.tests(self.plan.ranked))
-        sure = [judged for judged in tests if judged.judgement.counts]
-        verdicts = {result.verdicts.get(judged.test.id) for judged in sure or tests}
-        is_tried = bool(result.verdicts or result.passes_own)
-        return is_tried and not result.regressions and verdicts <= {Verdict.PASS, None}
+        has_leader = not record.ranks or answer_ranking(record).status in _LEADS
+        return 0 if self.options.repair or has_leader else NO_LEADER
 
     def _advice(self, report: Report) -> Iterator[str]:
         """Yield what the exit code means, and what to do next."""
@@ -408,6 +395,14 @@ class Session:
             show_summary(terminalreporter, self.report, self._last_lines, is_written=is_written)
 
 
+def _passes(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
+    """Return whether a patch passes the bug tests, the sure ones where there are such."""
+    sure = [judged for judged in tests if judged.judgement.counts]
+    verdicts = {result.verdicts.get(judged.test.id) for judged in sure or tests}
+    is_tried = bool(result.verdicts or result.passes_own)
+    return is_tried and not result.regressions and verdicts <= {Verdict.PASS, None}
+
+
 def _failure(error: BaseException) -> str:
     """Return what to say of an error: of one that is our fault, where it was raised."""
     if isinstance(error, BrtError):
@@ -421,8 +416,6 @@ def _heed_signals(config: pytest.Config) -> None:
 
     That is with what was found, and with everything cleared away.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # under nohup one is ignored
             signal.signal(number, signal.default_int_handler)

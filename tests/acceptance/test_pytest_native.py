@@ -31,10 +31,7 @@ def test_a_row_pulls_the_attempts_that_it_needs_and_works_without_the_cache_or_x
     assert not (project.path / ".pytest_cache").exists()
 
 
-def test_patches_are_selected_by_name_and_paths_refused(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess(ISSUE, RANK, "-k", "b-literal or e-stale", "-x")
-    assert result.ret == 1
-    assert result.parseoutcomes() == {"judged": 1, "skipped": 1, "deselected": 4}
+def test_paths_of_tests_are_refused(project: pytest.Pytester) -> None:
     other = project.runpytest_subprocess(ISSUE, RANK, "tests")
     assert other.ret == 4
     other.stderr.fnmatch_lines(["*'tests': test paths are not accepted here*--brt-tests*"])
@@ -126,7 +123,7 @@ def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> No
     project.makeini("[pytest]\nbrt_timeout = soon\n")
     wrong = project.runpytest_subprocess(ISSUE)
     assert wrong.ret == 4
-    wrong.stderr.fnmatch_lines(["*brt_timeout: expected a time, as in 90s, 15m or 1h, got 'soon'"])
+    wrong.stderr.fnmatch_lines(["*tox.ini: brt_timeout: expected a time, *, got 'soon'"])
     elsewhere = project.path.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "pytest.ini").write_text("[pytest]\naddopts = --nope\nbrt_env = A=2\n", "utf-8")

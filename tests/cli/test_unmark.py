@@ -15,4 +15,4 @@ def test_a_file_that_is_not_there(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").touch()
     assert main(["unmark", "tests/none.py"]) == 4
-    assert "no such file in the project: 'tests/none.py'" in capsys.readouterr().err
+    assert "unmark: no such Python file in the project: 'tests/none.py'" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -97,7 +98,7 @@ def make(engine: Runner, strategy: Strategy, jobs: int = 1, *only: str) -> Run:
     patches = tuple(patch(name) for name in ("c-wrong", "a-right"))
     plan = plan_of(strategy, patches, jobs)
     wanted = [job for job in plan.rows(patches) if not only or job.name in only]
-    return Run(plan, bench_of(engine), wanted if only else (*plan.attempts("i1"), *wanted))
+    return Run(plan, bench_of(engine), wanted if only else (*plan.attempts(), *wanted))
 
 
 def plan_of(strategy: Strategy, patches: tuple[Patch, ...], jobs: int) -> Plan:
@@ -207,10 +208,11 @@ def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Runner, tmp_path:
         raise AssertionError("the model was asked")
 
     def attempt(budget: float) -> Attempt:
-        plan = replace(make(engine, Strategy(attempt=late)).plan, budget=budget)
+        plan = plan_of(Strategy(attempt=late), (), 1)
         journal = Journal(tmp_path / "journal.jsonl", "s")
-        jobs = plan.attempts("i1")
-        run = Run(plan, replace(bench_of(engine), journal=journal), jobs)
+        bench = replace(bench_of(engine), journal=journal, deadline=time.monotonic() + budget)
+        jobs = plan.attempts()
+        run = Run(plan, bench, jobs)
         run.start().result()
         made: Attempt = run.futures[jobs[0]].result()
         return made

@@ -10,21 +10,14 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.errors import UsageProblem
-from pytest_brt.plugin.option_list import (
-    MORE_OPTIONS,
-    OPTIONS,
-    SETTINGS,
-    declaration,
-    destination,
-    mode_of,
-)
+from pytest_brt.plugin.option_list import OPTIONS, SETTINGS, declaration, destination, is_ours
 from pytest_brt.plugin.options import Options, read_options
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
     """Return what a command line gives."""
     parser = argparse.ArgumentParser()
-    for row in (*OPTIONS, *MORE_OPTIONS):
+    for row in OPTIONS:
         parser.add_argument(row[0], **declaration(row))
     return parser.parse_args(arguments)
 
@@ -131,27 +124,23 @@ def test_wrong_values_are_named(tmp_path: Path, option: str, message: str) -> No
     assert message in str(error.value)
 
 
-def test_modes() -> None:
-    assert mode_of(parsed()) == ""
-    assert mode_of(parsed("--brt-issue=a")) == "--brt-issue"
-    assert mode_of(parsed("--rank-fixes=a")) == "--rank-fixes"
-    assert mode_of(parsed("--brt-timeout=3")) == ""
+def test_options_that_choose_what_a_run_is_for() -> None:
+    assert is_ours(parsed("--brt-issue=a"))
+    assert is_ours(parsed("--rank-fixes=a"))
+    assert not is_ours(parsed("--brt-timeout=3"))
 
 
-def test_the_help_is_short_and_has_the_usual_options(pytester: pytest.Pytester) -> None:
+def test_the_help_has_each_option_and_setting(pytester: pytest.Pytester) -> None:
     lines = pytester.runpytest_subprocess("--help").stdout.lines
     (start,) = (at for at, line in enumerate(lines) if line.startswith("pytest-brt (-q shows"))
-    options = lines[start : lines.index("", start)]
-    settings = [line for line in lines if line.startswith("  brt_")]
-    assert len(options) + 2 * len(settings) <= 60
-    text = "\n".join(options)
+    text = "\n".join(lines[start : lines.index("", start)])
     assert all(f"  {flag}=" in text for flag, *_ in OPTIONS)
-    assert not any(flag in text for flag, *_ in MORE_OPTIONS)
+    settings = [line for line in lines if line.startswith("  brt_")]
     assert {line.split()[0] for line in settings} == {destination(flag) for flag in SETTINGS}
 
 
 def test_there_are_no_more_options_than_wanted() -> None:
-    assert len(OPTIONS) + len(MORE_OPTIONS) <= 26
+    assert len(OPTIONS) <= 26
 
 
 @pytest.mark.parametrize(
