@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.render.page import markdown
+from pytest_brt.render.forms import markdown
 from pytest_brt.types import Origin, RunRecord
 from tests.render.pages import record, report_of
 from tests.support.rows import broken, judged, row

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_brt.render.answer import notes_of
+from pytest_brt.render.forms import Line, summary
 from pytest_brt.render.report import Ranking
-from pytest_brt.render.text import Line, summary
 from pytest_brt.types import Note, Rank, Verdict
 from tests.render.pages import report_of
 from tests.render.samples import record
