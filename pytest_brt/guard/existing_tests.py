@@ -251,8 +251,7 @@ class Guard:
                 Regression(
                     test=name,
                     verdict=results[name].verdict,
-                    cause=results[name].cause,
-                    raised=results[name].raised_briefly,
+                    reason=results[name].cause.text,
                     line=_line(name, results[name]),
                 )
                 for name in self._confirm(changes, [n for n, run in results.items() if _fails(run)])

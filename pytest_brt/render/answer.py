@@ -161,9 +161,8 @@ def answer_ranking(record: RunRecord) -> Answer:
     and whose tests came with patches.
     """
     answer = _placed(record.ranks)
-    if record.not_run is not None:
-        missing = f"{len(record.not_run.patches)} of {record.not_run.of} patches"
-        text = f"No answer yet: {missing} did not run."
+    if missing := len(record.not_run):
+        text = f"No answer yet: {missing} of {len(record.ranks) + missing} patches did not run."
         answer = Answer(status=Status.UNFINISHED, text=text)
     return replace(answer, text=" ".join([answer.text, *_more(record, answer.status)]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pytest_brt.shown import on_a_line
-from pytest_brt.types import CauseCode, Cell, Given, OracleKind, TestRun
+from pytest_brt.types import CauseCode, Given, OracleKind, TestRun
 
 #: What it means that a test of a kind fails; "" when the exception tells.
 FAILURES = {
@@ -18,7 +18,7 @@ FAILURES = {
 }
 
 
-def run_words(run: TestRun | Cell) -> str:
+def run_words(run: TestRun) -> str:
     """Return on one line why a run has its verdict."""
     if run.exercised is False and run.cause.code in (CauseCode.PASSED, CauseCode.RAISED):
         return f"{run.cause.text}; patch not exercised"

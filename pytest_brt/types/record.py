@@ -7,7 +7,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from pytest_brt.types.note import Fix, Note, value
-from pytest_brt.types.patch import Guarded, NotRun, Patch, Rank, Telling
+from pytest_brt.types.patch import Guarded, Patch, Rank, Telling
 from pytest_brt.types.report import Issue
 from pytest_brt.types.test import FileChange, JudgedTest, Verdict
 
@@ -151,15 +151,6 @@ class Place:
 
 
 @value
-class Localised:
-    """Where the bug of one issue may be."""
-
-    issue: str
-    #: Likeliest first.
-    places: tuple[Place, ...]
-
-
-@value
 class FoundFix:
     """A candidate fix that a repair wrote, and what is known of it."""
 
@@ -227,9 +218,10 @@ class RunRecord:
     ranked: str = ""
     ranks: tuple[Rank, ...] = ()
     repairs: tuple[Repair, ...] = ()
-    localised: tuple[Localised, ...] = ()
-    #: What the ranking lacks: it was interrupted, or running them went wrong.
-    not_run: NotRun | None = None
+    #: Where the bugs of reports may be, likeliest first, with the ids of these.
+    places: tuple[tuple[str, tuple[Place, ...]], ...] = ()
+    #: Patches that the ranking lacks: it was interrupted, or running them went wrong.
+    not_run: tuple[str, ...] = ()
     #: What the calls of bug tests give that only say what is wrong; it decides nothing.
     values: tuple[Telling, ...] = ()
     #: Calls on which leading patches differ that nothing else tells apart.

@@ -11,7 +11,6 @@ from pytest_brt.types import (
     Attempt,
     Call,
     Cause,
-    Cell,
     Cost,
     Ending,
     FixSource,
@@ -21,9 +20,7 @@ from pytest_brt.types import (
     Guarded,
     Issue,
     JudgedTest,
-    Localised,
     Note,
-    NotRun,
     OracleKind,
     Origin,
     Patch,
@@ -273,7 +270,7 @@ def unrun(name: str) -> PatchResult:
     """Return a patch on which no test could be run."""
     made = patched(name, "?")
     cause = caused(Verdict.INVALID, "sandbox: could not be set up: ended")
-    cells = (Cell(test="t0", verdict=Verdict.INVALID, cause=cause),)
+    cells = (TestRun(test="t0", node="", verdict=Verdict.INVALID, cause=cause),)
     return replace(made, cells=cells)
 
 
@@ -341,7 +338,7 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
     "none-passes": lambda: ranking(patched("a.diff", "ff"), patched("b.diff", "ff")),
     "unfinished": lambda: replace(
         ranking(patched("a.diff", "pp")),
-        not_run=NotRun(patches=("b.diff", "c.diff"), of=3),
+        not_run=("b.diff", "c.diff"),
     ),
     "not-applied-and-remarked": lambda: ranking(
         patched(
@@ -376,7 +373,7 @@ def cut(count: int) -> Guarded:
             Regression(
                 test=f"tests/test_x.py::test_{number}",
                 verdict=Verdict.FAIL,
-                cause=caused(Verdict.FAIL),
+                reason="assert 1 == 2",
             )
             for number in range(count)
         ),
@@ -425,10 +422,10 @@ OTHERS: dict[str, Callable[[], RunRecord]] = {
     ),
     "not-repaired": lambda: repaired(notes=("4 fixes were tried, and none passes",)),
     "places": lambda: record(
-        localised=(
-            Localised(
-                issue="i",
-                places=(
+        places=(
+            (
+                "i",
+                (
                     Place(
                         path="interval/__init__.py",
                         function="clamp",
