@@ -120,7 +120,7 @@ def _cell(run: TestRun) -> TestRun:
     lack = missing_here(raised) if verdict in (Verdict.FAIL, Verdict.BROKEN) else ""
     if lack:
         text = f"something around the test is missing: {lack}"
-        cause = Cause(code=CauseCode.SURROUNDINGS, text=text)
+        cause = Cause(code=CauseCode.OTHER, text=text)
     if lack or cause.code is CauseCode.TREE_TOO_SLOW:
         verdict = Verdict.INVALID
     return replace(run, verdict=verdict, cause=cause, raised=raised, output="", ran=())
