@@ -120,7 +120,7 @@ def _not_here(attempt: Attempt) -> Answer:
 
 def _why_not(attempts: Sequence[Attempt]) -> Note:
     """Return why a report gave no bug test, and what to do."""
-    notes = [note for attempt in attempts for note in (*attempt.misses, *attempt.notes)]
+    notes = [note for attempt in attempts for note in attempt.notes]
     hints = [note.hint for note in notes if note.hint]
     if any(attempt.cost.calls for attempt in attempts):
         hints.append(_ASK_AGAIN)

@@ -350,7 +350,7 @@ def _issue(issue: Issue, record: RunRecord) -> IssueEntry:
     made = [attempt for attempt in record.attempts if attempt.issue == issue.id]
     answer = answer_issue(made) if made else None
     said = answer.reason.text if answer and answer.reason else ""
-    notes = [note for one in made for note in (*one.misses, *one.notes) if note.text != said]
+    notes = [note for one in made for note in one.notes if note.text != said]
     return _entry(
         IssueEntry,
         issue,

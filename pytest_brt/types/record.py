@@ -119,8 +119,7 @@ class Attempt:
     index: int
     #: Every test considered, best first.
     tests: tuple[JudgedTest, ...]
-    #: Why the report's own code gave no bug test, in order; () when it gave one.
-    misses: tuple[Note, ...] = ()
+    #: Why the report's own code gave no bug test, the weightiest first; then what else there is.
     notes: tuple[Note, ...] = ()
     #: Tests that pass, of what the report complains about: only where no other was found.
     settled: tuple[JudgedTest, ...] = ()

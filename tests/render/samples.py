@@ -13,6 +13,7 @@ from pytest_brt.types import (
     Cause,
     Cost,
     Ending,
+    Fix,
     FixSource,
     FoundFix,
     Frame,
@@ -132,9 +133,9 @@ def record(**parts: object) -> RunRecord:
     )
 
 
-def missed(*misses: Note) -> RunRecord:
+def missed(*notes: Note) -> RunRecord:
     """Return the record of an attempt that made no test."""
-    return report(misses=misses)
+    return report(notes=notes)
 
 
 def asked(*notes: Note, ending: Ending, strategy: str = "agent", **rest: object) -> RunRecord:
@@ -207,6 +208,13 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         rejected_test(Verdict.FLAKY),
         rejected_test(Verdict.FLAKY),
     ),
+    "test-too-slow": lambda: report(rejected_test(Verdict.TIMEOUT)),
+    "no-test": missed,
+    "not-here": lambda: report(settled=(bug_test(),)),
+    "not-here-since-a-fix": lambda: report(
+        settled=(bug_test(),),
+        fix=Fix(code="fixed-by", text="fixed by abc (A: Mend)", commit="abc"),
+    ),
     "none-stands": lambda: report(
         rejected_test(Verdict.PASS, model="m"),
         strategy="libro",
@@ -219,10 +227,10 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         notes=(said("without-model", "without the model: no answer from http://127.0.0.1:8080"),),
     ),
     "out-of-time": lambda: asked(
+        NO_CODE,
         said("not-tried", "more time (--brt-budget) would add: agent"),
         ending=Ending.TIME,
         strategy="auto",
-        misses=(NO_CODE,),
     ),
     "samples-drawn": lambda: report(
         rejected_test(Verdict.BROKEN, model="m"),
