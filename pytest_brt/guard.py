@@ -294,8 +294,7 @@ def _regression(name: str, run: TestRun) -> Regression:
     return Regression(
         test=name,
         verdict=run.verdict,
-        cause=run.cause,
-        raised=run.raised_briefly,
+        reason=run.cause.text,
         line=own[-1] if own else 0,
     )
 

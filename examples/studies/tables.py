@@ -135,7 +135,7 @@ def step_rows(run: Row, actions: List, endings: List, right: List | None = None)
 def patches_of(report: Row) -> Frame:
     """Return the patches of a report by name, with the existing tests that each breaks."""
     found = Frame([patch for ranking in report["rankings"] for patch in ranking["patches"]])
-    existing = [one["broken"] if one else () for one in found["existing"]]
+    existing = [one["regressions"] if one else () for one in found["existing"]]
     found["broken"] = [{test["test"] for test in tests} for tests in existing]
     return found.set_index(found["name"].map(lambda name: Path(name).stem))
 

@@ -22,9 +22,7 @@ from pytest_brt.types import (
     Fix,
     Issue,
     JudgedTest,
-    Localised,
     Note,
-    NotRun,
     PatchResult,
     Place,
     Review,
@@ -61,7 +59,7 @@ class Run:
         #: The tests that were given, and those that patches bring.
         self._given: Tests = ()
         self._brought: Tests = ()
-        self._places: list[Localised] = []
+        self._places: dict[str, tuple[Place, ...]] = {}
 
     # -- the main path ------------------------------------------------------------------
 
@@ -224,8 +222,7 @@ class Run:
             if issue.id in asked and is_wanted:
                 self.bench.say(f"{issue.source}: looking for the likeliest places")
                 with self._open_index() as index:
-                    places = self._likely_places(issue, index)
-                self._places.append(Localised(issue=issue.id, places=places))
+                    self._places[issue.id] = self._likely_places(issue, index)
 
     def _likely_places(self, issue: Issue, index: Index) -> tuple[Place, ...]:
         """Return where a bug may be, likeliest first: by words, and by what its code runs."""
@@ -271,16 +268,15 @@ class Run:
         # First of all: a patch that ends meanwhile must not be missing in the ranks unsaid.
         results = self._results(rows)
         names = {result.patch.name for result in results}
-        missing = tuple(job.name for job in rows if job.name not in names)
         record = RunRecord(
             issues=plan.issues,
             attempts=self._attempts(),
             given=self._given,
             brought=self._brought,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
-            localised=tuple(self._places),
+            places=tuple(self._places.items()),
             ranked=plan.ranked,
-            not_run=NotRun(patches=missing, of=len(rows)) if missing else None,
+            not_run=tuple(job.name for job in rows if job.name not in names),
         )
         if results:
             return self._ranking.rank(record, results, self.tests(plan.ranked))

@@ -83,7 +83,7 @@ def _write_report(path: Path, report: Report, record: RunRecord, root: Path) -> 
             write_text(talks, lines)
             beside = f", dialogues: {talks}"
     else:
-        from pytest_brt.render.page import html, markdown  # what another kind needs
+        from pytest_brt.render.forms import html, markdown  # what another kind needs
 
         write_text(path, html(report) if path.suffix == ".html" else markdown(report))
     yield f"{FORMS[path.suffix]} report: {path}{beside}"

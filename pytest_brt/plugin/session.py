@@ -39,8 +39,8 @@ from pytest_brt.plugin.option_list import SESSION
 from pytest_brt.plugin.options import read_options
 from pytest_brt.project.pytest_config import find_root
 from pytest_brt.render.answer import answer_ranking, bug_tests, reviewed
+from pytest_brt.render.forms import summary
 from pytest_brt.render.report import Report, Setting, build_report
-from pytest_brt.render.text import summary
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.run_tests import Runner

@@ -23,7 +23,6 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     Cause,
     CauseCode,
-    Cell,
     FileChange,
     JudgedTest,
     Note,
@@ -116,12 +115,13 @@ def _effects(result: PatchResult, tests: Sequence[JudgedTest]) -> Iterator[Note]
         yield Note(code="changes-nothing-shown", text=text)
 
 
-def _cell(run: TestRun) -> Cell:
+def _cell(run: TestRun) -> TestRun:
+    """Return what a bug test did on a patch, without what fills the memory."""
     verdict, cause, raised = run.verdict, run.cause, run.raised_briefly
     lack = missing_here(raised) if verdict in (Verdict.FAIL, Verdict.BROKEN) else ""
     if lack:
         text = f"something around the test is missing: {lack}"
-        cause = Cause(code=CauseCode.SURROUNDINGS, text=text)
+        cause = Cause(code=CauseCode.OTHER, text=text)
     if lack or cause.code is CauseCode.TREE_TOO_SLOW:
         verdict = Verdict.INVALID
-    return Cell(test=run.test, verdict=verdict, cause=cause, raised=raised, exercised=run.exercised)
+    return replace(run, verdict=verdict, cause=cause, raised=raised, output="", ran=())

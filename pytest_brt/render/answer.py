@@ -54,16 +54,16 @@ _ASK_AGAIN = (
 _NOTHING = Note(code="no-test", text="no test could be made from the report")
 #: What to do by what a test does that is no bug test.
 _HINTS = {Verdict.PASS: _CHECK_VERSION, Verdict.BROKEN: _OTHER_PYTHON}
-#: Why no patch is known to fix the bug.
-_NO_BUG_TEST = Note(
-    code="no-bug-test",
-    text="no patch is known to be right: they are ordered by how many existing tests they break",
-    hint="a test of yours would tell (--brt-tests FILE), or a call in the report and its result",
-)
-_NO_PATCH = Note(code="no-patch-applies", text="no patch could be applied")
-_NO_TEST_RAN = Note(code="no-test-ran", text="no bug test could be run on any patch")
-_NONE_PASSES = Note(code="none-passes", text="none passes a bug test")
-_OWN_TESTS = Note(code="own-tests", text="none passes a bug test but its own")
+#: Why no patch is known to fix the bug, by codes.
+_NONE = {
+    "no-bug-test": "no patch is known to be right: they are ordered by how many existing tests "
+    "they break; a test of yours would tell (--brt-tests FILE), or a call in the report and its "
+    "result",
+    "no-patch-applies": "no patch could be applied",
+    "no-test-ran": "no bug test could be run on any patch",
+    "none-passes": "none passes a bug test",
+    "own-tests": "none passes a bug test but its own",
+}
 #: Measured tests from which on a share of them says something.
 _MANY = 10
 #: Tests that patches bring, and existing tests that a fix breaks, that are named.
@@ -120,7 +120,7 @@ def _not_here(attempt: Attempt) -> Answer:
 
 def _why_not(attempts: Sequence[Attempt]) -> Note:
     """Return why a report gave no bug test, and what to do."""
-    notes = [note for attempt in attempts for note in (*attempt.misses, *attempt.notes)]
+    notes = [note for attempt in attempts for note in attempt.notes]
     hints = [note.hint for note in notes if note.hint]
     if any(attempt.cost.calls for attempt in attempts):
         hints.append(_ASK_AGAIN)
@@ -146,9 +146,9 @@ def how_sure(judged: JudgedTest) -> str:
 
 def reviewed(tests: Iterable[JudgedTest]) -> str:
     """Return what a person said about tests, as in "you accepted 2 and rejected 1", or ""."""
-    said = Counter(test.review for test in tests if test.review is not Review.OPEN)
-    parts = [f"{review} {many}" for review, many in sorted(said.items())]
-    return f"you {' and '.join(parts)}" if parts else ""
+    said = sorted(Counter(test.review for test in tests).items())
+    parts = [f"{review} {many}" for review, many in said if review is not Review.OPEN]
+    return f"you {listed(parts)}" if parts else ""
 
 
 # -- rankings ---------------------------------------------------------------------------------
@@ -161,9 +161,8 @@ def answer_ranking(record: RunRecord) -> Answer:
     and whose tests came with patches.
     """
     answer = _placed(record.ranks)
-    if record.not_run is not None:
-        missing = f"{len(record.not_run.patches)} of {record.not_run.of} patches"
-        text = f"No answer yet: {missing} did not run."
+    if missing := len(record.not_run):
+        text = f"No answer yet: {missing} of {len(record.ranks) + missing} patches did not run."
         answer = Answer(status=Status.UNFINISHED, text=text)
     return replace(answer, text=" ".join([answer.text, *_more(record, answer.status)]))
 
@@ -217,17 +216,17 @@ def _tie(level: Sequence[Rank]) -> Answer:
 
 def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
     """Return that no patch is known to fix the bug, and why."""
-    reason = _NO_PATCH if all(rank.result.refused for rank in ranks) else _NO_TEST_RAN
+    code, begin = "no-test-ran", "No patch stands out:"
     if any(rank.result.passes_own for rank in ranks):
-        reason = _OWN_TESTS
+        code = "own-tests"
     elif any(rank.epr is not None for rank in tried):
-        reason = _NONE_PASSES
+        code = "none-passes"
     elif not tried and any(rank.place for rank in ranks):
-        reason = _NO_BUG_TEST
-    text = f"No patch stands out: {reason.text}."
-    if reason.hint:
-        text = f"No bug test, so {reason.text}; {reason.hint}."
-    return Answer(status=Status.NONE, text=text, reason=reason)
+        code, begin = "no-bug-test", "No bug test, so"
+    elif all(rank.result.refused for rank in ranks):
+        code = "no-patch-applies"
+    reason = Note(code=code, text=_NONE[code])
+    return Answer(status=Status.NONE, text=f"{begin} {reason.text}.", reason=reason)
 
 
 def _does(rank: Rank) -> str:

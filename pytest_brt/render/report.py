@@ -7,7 +7,7 @@ these classes and their comments.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Literal, TypeVar
 
@@ -15,19 +15,18 @@ from pytest_brt.render.answer import answer_issue, answer_ranking, fix_words, ho
 from pytest_brt.render.words import run_words
 from pytest_brt.types import (
     Answer,
-    AssertedBug,
     Attempt,
     Author,
     Cost,
     Ending,
     Evidence,
+    Guarded,
     Issue,
     JudgedTest,
-    Localised,
     Measured,
     Note,
-    NotRun,
     OracleKind,
+    Place,
     Rank,
     Repair,
     Review,
@@ -61,9 +60,9 @@ class Setting:
 
 @value
 class Outcome:
-    """What a test did on one tree."""
+    """What a bug test did on a patch."""
 
-    #: Id of a bug test, or node id of an existing test.
+    #: Its id.
     test: str
     #: What came of it; `INVALID` counts neither as passed nor in a patch's `total`.
     verdict: Verdict
@@ -146,20 +145,10 @@ class IssueEntry:
     answer: Answer | None
     #: What else there is to say, as in why the answer may be incomplete.
     notes: tuple[Note, ...]
+    #: Where its bug may be, likeliest first; empty where that was not looked for.
+    places: tuple[Place, ...]
     #: Each run of each strategy at it.
     attempts: tuple[AttemptEntry, ...]
-
-
-@value
-class ExistingTests:
-    """What the project's own tests say about a patch."""
-
-    #: Tests that pass on the unpatched tree and were run on the patched one.
-    ran: int
-    #: Tests that fail newly.
-    broken: tuple[Outcome, ...]
-    #: Those that do because they assert the bug: they count against no patch.
-    disputed: tuple[AssertedBug, ...]
 
 
 @value
@@ -199,7 +188,7 @@ class PatchEntry:
     #: What the bug tests did on it, but for those that came with it.
     cells: tuple[Outcome, ...]
     #: Null when none were run.
-    existing: ExistingTests | None
+    existing: Guarded | None
 
     @property
     def leads(self) -> bool:
@@ -210,7 +199,7 @@ class PatchEntry:
     def row(self) -> tuple[str, ...]:
         """Its cells in the table of a ranking; `HEADS` are its columns."""
         existing = self.existing
-        broken = f"{len(existing.broken)}/{existing.ran} break" if existing else "-"
+        broken = f"{len(existing.regressions)}/{existing.ran} break" if existing else "-"
         return (
             "-".join(map(str, dict.fromkeys(self.place or "-"))),
             self.name,
@@ -234,8 +223,8 @@ class Ranking:
     answer: Answer
     #: Best first; those without a place come last.
     patches: tuple[PatchEntry, ...]
-    #: Patches that it lacks: it was interrupted, or running them went wrong.
-    not_run: NotRun | None
+    #: Names of patches that it lacks: it was interrupted, or running them went wrong.
+    not_run: tuple[str, ...]
     #: What the calls of bug tests give that only say what is wrong; it decides nothing.
     values: tuple[Telling, ...]
     #: Calls on which leading patches differ that nothing else tells apart.
@@ -310,8 +299,6 @@ class Report:
     rankings: tuple[Ranking, ...]
     #: Each run of each repair strategy.
     repairs: tuple[RepairEntry, ...]
-    #: Where each localised bug may be.
-    places: tuple[Localised, ...]
 
     def sections(
         self,
@@ -339,11 +326,10 @@ def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
     return Report(
         setting=setting,
         exit_code=exit_code,
-        issues=tuple(_issue(issue, record.attempts) for issue in record.issues),
+        issues=tuple(_issue(issue, record) for issue in record.issues),
         tests=tuple(tests),
         rankings=(_ranking(record),) if record.ranks or record.not_run else (),
         repairs=tuple(map(_repair, record.repairs)),
-        places=record.localised,
     )
 
 
@@ -360,16 +346,17 @@ def _entry(kind: type[T], *facts: object, **rest: object) -> T:
 # -- reports, attempts and tests --------------------------------------------------------------
 
 
-def _issue(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
-    made = [attempt for attempt in attempts if attempt.issue == issue.id]
+def _issue(issue: Issue, record: RunRecord) -> IssueEntry:
+    made = [attempt for attempt in record.attempts if attempt.issue == issue.id]
     answer = answer_issue(made) if made else None
     said = answer.reason.text if answer and answer.reason else ""
-    notes = [note for one in made for note in (*one.misses, *one.notes) if note.text != said]
+    notes = [note for one in made for note in one.notes if note.text != said]
     return _entry(
         IssueEntry,
         issue,
         answer=answer,
         notes=tuple(dict.fromkeys(notes)),
+        places=dict(record.places).get(issue.id, ()),
         attempts=tuple(map(_attempt, made)),
     )
 
@@ -416,8 +403,7 @@ def _ranking(record: RunRecord) -> Ranking:
 
 def patch_entry(rank: Rank) -> PatchEntry:
     """Return a patch of a ranking."""
-    result, guarded = rank.result, rank.result.guarded
-    broken = [_entry(Outcome, one, reason=one.cause.text) for one in result.regressions]
+    result = rank.result
     return _entry(
         PatchEntry,
         result.patch,
@@ -426,7 +412,7 @@ def patch_entry(rank: Rank) -> PatchEntry:
         diff=result.patch.text,
         note=_note(rank),
         cells=tuple(_entry(Outcome, one, reason=run_words(one)) for one in result.cells),
-        existing=_entry(ExistingTests, guarded, broken=tuple(broken)) if guarded else None,
+        existing=result.guarded,
     )
 
 

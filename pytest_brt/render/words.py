@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pytest_brt.shown import on_a_line
-from pytest_brt.types import CauseCode, Cell, Given, OracleKind, TestRun
+from pytest_brt.types import CauseCode, Given, OracleKind, TestRun
 
 #: What it means that a test of a kind fails; "" when the exception tells.
 FAILURES = {
@@ -18,7 +18,7 @@ FAILURES = {
 }
 
 
-def run_words(run: TestRun | Cell) -> str:
+def run_words(run: TestRun) -> str:
     """Return on one line why a run has its verdict."""
     if run.exercised is False and run.cause.code in (CauseCode.PASSED, CauseCode.RAISED):
         return f"{run.cause.text}; patch not exercised"
@@ -35,9 +35,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number of things, as in "1 bug test", "2 bug tests" or "2 patches"."""
-    ending = "es" if noun.endswith(("ch", "sh", "s", "x")) else "s"
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
+    """Return a number of things, as in "1 bug test" or "2 bug tests"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def cut(text: str, length: int) -> str:
@@ -49,9 +48,8 @@ def cut(text: str, length: int) -> str:
 def call_words(setup: Sequence[str], expression: str, gives: Iterable[Given]) -> str:
     """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)"."""
     inner = [line for line in setup if not line.startswith(("import ", "from "))]
-    parts = [
-        f"{f'raises {one.raised}' if one.raised else f'gives `{cut(one.text, 80)}`'} "
-        f"({listed(one.patches)})"
-        for one in gives
-    ]
+    parts = []
+    for one in gives:
+        result = f"raises {one.raised}" if one.raised else f"gives `{cut(one.text, 80)}`"
+        parts.append(f"{result} ({listed(one.patches)})")
     return f"`{cut('; '.join([*inner, expression]), 120)}` {', '.join(parts)}"

@@ -73,8 +73,7 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
         strategy="replay",
         index=index,
         tests=kept,
-        misses=why_not(observed, kept),
-        notes=notes,
+        notes=(*why_not(observed, kept), *notes),
         settled=tuple(one for one in settled if one.judgement.verdict is Verdict.PASS),
     )
 

@@ -32,8 +32,8 @@ _MARKED = re.compile(r"^(?:ERROR:|E  )(.*)", re.MULTILINE)
 #: What failed around a test's body.
 _AROUND = {
     "collect": (CauseCode.NOT_COLLECTED, "cannot be collected: "),
-    "setup": (CauseCode.SETUP, "setup failed: "),
-    "teardown": (CauseCode.TEARDOWN, "teardown failed: "),
+    "setup": (CauseCode.OTHER, "setup failed: "),
+    "teardown": (CauseCode.OTHER, "teardown failed: "),
 }
 #: What is known of a test whose process was ended, within which it had some seconds.
 _STOPPED = {
@@ -100,7 +100,7 @@ class Reading:
             run = _tampered(f"{status_words(joined.code)}, though pytest was to end it")
         elif end.other_code:
             text = f"other code than the patched was imported: {end.other_code}"
-            run = make_run(Verdict.INVALID, CauseCode.OTHER_CODE, text)
+            run = make_run(Verdict.INVALID, CauseCode.OTHER, text)
         else:
             run = self._outcome(end, path)
         known = end or Event(event="end", output=self.result.output)
@@ -121,11 +121,11 @@ class Reading:
         refused = [e for e in events if e.event == "not_collected" and _concerns(e, path)]
         if not events and self.result.stop is not Stop.DISK_FULL:
             text = f"sandbox: could not be set up: {_last_line(printed)}"
-            run = make_run(Verdict.INVALID, CauseCode.NOT_STARTED, text)
+            run = make_run(Verdict.INVALID, CauseCode.OTHER, text)
         elif refused:
             run = self._outcome(refused[0], path)
         elif self.collected is not None:
-            run = make_run(Verdict.BROKEN, CauseCode.NO_TEST, "no test found")
+            run = make_run(Verdict.BROKEN, CauseCode.OTHER, "no test found")
         elif self.has_died:
             run = self._ended_early("while being collected")
         else:
@@ -139,7 +139,7 @@ class Reading:
             return stopped_run(self.result.stop, self.seconds)
         status = joined.code if joined else self.result.status
         # The kernel kills what takes too much memory, and others may have taken it.
-        code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.ENDED
+        code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.OTHER
         return make_run(Verdict.CRASH, code, f"{status_words(status)} {when}")
 
     def _outcome(self, event: Event, path: str) -> TestRun:
@@ -149,9 +149,9 @@ class Reading:
                 return self._failure(event, path)
             case "skipped" if event.xfail:
                 text = event.text or "expected to fail"
-                return make_run(Verdict.XFAIL, CauseCode.EXPECTED_FAILURE, text)
+                return make_run(Verdict.XFAIL, CauseCode.OTHER, text)
             case "skipped":
-                return make_run(Verdict.SKIP, CauseCode.SKIPPED, event.text)
+                return make_run(Verdict.SKIP, CauseCode.OTHER, event.text)
             case "passed" if event.when == "teardown" and event.raised is None:
                 return make_run(Verdict.PASS, CauseCode.PASSED, "passed")
         return _tampered(f"{event.when} reported as {event.outcome!r} though it raised")
@@ -167,10 +167,10 @@ class Reading:
         if info.denied:
             words = f"sandbox: {info.denied}: {words}"
             if event.when != "collect":
-                code = CauseCode.SHORT if info.denied in _OF_MACHINE else CauseCode.DENIED
+                code = CauseCode.SHORT if info.denied in _OF_MACHINE else CauseCode.OTHER
         elif code is CauseCode.RAISED and [frame.path for frame in raised.frames[-1:]] == [path]:
             if _OWN_FAULTS.intersection((info.type, *info.bases)):
-                verdict, code = Verdict.BROKEN, CauseCode.OWN_ERROR
+                verdict, code = Verdict.BROKEN, CauseCode.OTHER
                 words = "error in the test itself: "
             elif info.about_project:
                 code, words = CauseCode.MISMATCH, "does not fit the project: "
@@ -217,7 +217,7 @@ def stopped_run(stop: Stop, seconds: float = 0.0) -> TestRun:
 
 def _tampered(text: str) -> TestRun:
     """Return a run of which something is reported that no plugin of ours reports."""
-    return make_run(Verdict.TAMPERED, CauseCode.CONTRADICTION, text)
+    return make_run(Verdict.TAMPERED, CauseCode.OTHER, text)
 
 
 def status_words(status: int) -> str:

@@ -11,10 +11,8 @@ from pytest_brt.types.note import Note as Note
 from pytest_brt.types.note import Status as Status
 from pytest_brt.types.patch import AppliedPatch as AppliedPatch
 from pytest_brt.types.patch import AssertedBug as AssertedBug
-from pytest_brt.types.patch import Cell as Cell
 from pytest_brt.types.patch import Given as Given
 from pytest_brt.types.patch import Guarded as Guarded
-from pytest_brt.types.patch import NotRun as NotRun
 from pytest_brt.types.patch import Outcome as Outcome
 from pytest_brt.types.patch import Patch as Patch
 from pytest_brt.types.patch import PatchResult as PatchResult
@@ -30,7 +28,6 @@ from pytest_brt.types.record import Cost as Cost
 from pytest_brt.types.record import Ending as Ending
 from pytest_brt.types.record import FixSource as FixSource
 from pytest_brt.types.record import FoundFix as FoundFix
-from pytest_brt.types.record import Localised as Localised
 from pytest_brt.types.record import Place as Place
 from pytest_brt.types.record import Repair as Repair
 from pytest_brt.types.record import RunRecord as RunRecord

@@ -7,7 +7,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from pytest_brt.types.note import Note, value
-from pytest_brt.types.test import Cause, CauseCode, FileChange, Frame, Raised, Verdict
+from pytest_brt.types.test import CauseCode, FileChange, Frame, TestRun, Verdict
 
 
 @value
@@ -34,26 +34,14 @@ class AppliedPatch:
 
 
 @value
-class Cell:
-    """One test on one patched tree."""
-
-    test: str
-    verdict: Verdict
-    cause: Cause
-    raised: Raised | None = None
-    #: As of a `TestRun`.
-    exercised: bool | None = None
-
-
-@value
 class Regression:
     """An existing test that passed on the unpatched tree and does not on a patched one."""
 
     #: File and node, as in "tests/test_a.py::TestX::test_y".
     test: str
     verdict: Verdict
-    cause: Cause
-    raised: Raised | None = None
+    #: Why, in words.
+    reason: str
     #: The line of the test's file at which it fails; 0 where that is not known.
     line: int = 0
 
@@ -62,7 +50,7 @@ class Regression:
 class AssertedBug:
     """An existing test that asserts the bug, so that it counts against no patch."""
 
-    #: As of `Regression`.
+    #: File and node.
     test: str
     #: What it asks about, as in "clamp(-1)", and the bug test that asks for the contrary.
     call: str
@@ -108,8 +96,9 @@ class Guarded:
     #: How many of the tests chosen execute a changed line on the unpatched tree; None where that
     #: cannot be seen.
     reached: int | None = None
+    #: Tests that fail newly, but for those that assert the bug: these count against no patch.
     regressions: tuple[Regression, ...] = ()
-    #: Tests that fail newly, and are no regressions.
+    #: Those that assert the bug.
     disputed: tuple[AssertedBug, ...] = ()
     #: Why fewer tests ran than could have.
     shortfalls: tuple[Note, ...] = ()
@@ -122,9 +111,10 @@ class PatchResult:
     patch: Patch
     #: Why it does not apply; None when it does.
     refused: Note | None = None
-    cells: tuple[Cell, ...] = ()
+    #: What each bug test did.
+    cells: tuple[TestRun, ...] = ()
     #: What the tests did that came with it, or from its source: they say nothing of it.
-    own_cells: tuple[Cell, ...] = ()
+    own_cells: tuple[TestRun, ...] = ()
     remarks: tuple[Note, ...] = ()
     #: Equal for patches that make the same program; or "".
     normal: str = ""
@@ -224,16 +214,6 @@ def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     if standing not in (Standing.TIED, Standing.CLOSE):
         return ()
     return tuple(r for r in ranks if r.standing is standing and r.name not in ranks[0].copies)
-
-
-@value
-class NotRun:
-    """The patches that should have been run and were not, or not to the end."""
-
-    #: Their names.
-    patches: tuple[str, ...]
-    #: How many patches there are, with these.
-    of: int
 
 
 @value

@@ -7,7 +7,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from pytest_brt.types.note import Fix, Note, value
-from pytest_brt.types.patch import Guarded, NotRun, Patch, Rank, Telling
+from pytest_brt.types.patch import Guarded, Patch, Rank, Telling
 from pytest_brt.types.report import Issue
 from pytest_brt.types.test import FileChange, JudgedTest, Verdict
 
@@ -119,8 +119,7 @@ class Attempt:
     index: int
     #: Every test considered, best first.
     tests: tuple[JudgedTest, ...]
-    #: Why the report's own code gave no bug test, in order; () when it gave one.
-    misses: tuple[Note, ...] = ()
+    #: Why the report's own code gave no bug test, the weightiest first; then what else there is.
     notes: tuple[Note, ...] = ()
     #: Tests that pass, of what the report complains about: only where no other was found.
     settled: tuple[JudgedTest, ...] = ()
@@ -148,15 +147,6 @@ class Place:
     score: float = 0.0
     #: What points at it, the weightiest first.
     clues: tuple[Note, ...] = ()
-
-
-@value
-class Localised:
-    """Where the bug of one issue may be."""
-
-    issue: str
-    #: Likeliest first.
-    places: tuple[Place, ...]
 
 
 @value
@@ -227,9 +217,10 @@ class RunRecord:
     ranked: str = ""
     ranks: tuple[Rank, ...] = ()
     repairs: tuple[Repair, ...] = ()
-    localised: tuple[Localised, ...] = ()
-    #: What the ranking lacks: it was interrupted, or running them went wrong.
-    not_run: NotRun | None = None
+    #: Where the bugs of reports may be, likeliest first, with the ids of these.
+    places: tuple[tuple[str, tuple[Place, ...]], ...] = ()
+    #: Patches that the ranking lacks: it was interrupted, or running them went wrong.
+    not_run: tuple[str, ...] = ()
     #: What the calls of bug tests give that only say what is wrong; it decides nothing.
     values: tuple[Telling, ...] = ()
     #: Calls on which leading patches differ that nothing else tells apart.

@@ -108,8 +108,7 @@ def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
     assert "Best: " not in output
     (ranking,) = read_report(Path(project.path.parent, "report.json"))["rankings"]
     missing = ranking["not_run"]
-    assert missing["of"] == PATCHES
-    assert f"{len(missing['patches'])} of {PATCHES} patches" in output
+    assert f"{len(missing)} of {PATCHES} patches" in output
 
     names = ("patches", ".pytest_cache")
     for name in names:

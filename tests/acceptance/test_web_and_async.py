@@ -201,7 +201,7 @@ def test_an_asyncio_library_with_async_fixtures(tmp_path: Path) -> None:
         write_patch(root, name, "relay/__init__.py", before, f"return {fix}")
     _, found = ranked(root, SENT)
     # The one that only returns 0 passes the bug test, and breaks the test with the async fixture.
-    assert found["breaks.diff"]["existing"]["broken"], found
+    assert found["breaks.diff"]["existing"]["regressions"], found
     assert found["breaks.diff"]["passed"]
 
 
@@ -216,6 +216,6 @@ def test_code_that_reads_a_setting_and_existing_tests_in_the_style_of_django(
     source, found = ranked(root, SETTING)
     assert "assert shipping(50) == 0" in source
     assert found["right.diff"]["place"] == [1, 1]
-    assert found["right.diff"]["existing"]["broken"] == []
-    broken = found["breaks.diff"]["existing"]["broken"]
+    assert found["right.diff"]["existing"]["regressions"] == []
+    broken = found["breaks.diff"]["existing"]["regressions"]
     assert [item["test"] for item in broken] == ["cart/tests.py::CartTest::test_small_orders_pay"]

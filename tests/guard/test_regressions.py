@@ -16,7 +16,7 @@ from pytest_brt.patches.changes import touched_by
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal
-from pytest_brt.types import CauseCode, FileChange, Guarded, TestRun, Verdict
+from pytest_brt.types import FileChange, Guarded, TestRun, Verdict
 from tests.support.projects import open_on, run_one
 from tests.support.trees import write_tree
 
@@ -169,7 +169,7 @@ def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, ro
         "tests/test_pkg.py::test_double_is_a_number",
         "tests/test_pkg.py::test_double_pins_the_bug",
     ]
-    assert found.regressions[0].cause.code is CauseCode.RAISED
+    assert found.regressions[0].reason.startswith("AssertionError")
     assert (found.ran, found.total) == (4, 5)
     assert [note.text for note in found.shortfalls] == [
         "left out, failing without a patch: 1 existing test"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.rank.ranking import rank
-from pytest_brt.types import Cell, Patch, PatchResult, Rank, Verdict
+from pytest_brt.types import Patch, PatchResult, Rank, TestRun, Verdict
 from tests.support.outcomes import caused
 from tests.support.rows import judged
 
@@ -14,7 +14,7 @@ from tests.support.rows import judged
 def row(name: str, *verdicts: Verdict) -> PatchResult:
     patch = Patch(id=name, name=name, text="")
     cells = tuple(
-        Cell(test=f"t{number}", verdict=verdict, cause=caused(verdict))
+        TestRun(test=f"t{number}", node="", verdict=verdict, cause=caused(verdict))
         for number, verdict in enumerate(verdicts)
     )
     return PatchResult(patch=patch, cells=cells)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from pytest_brt.render.page import html
+from pytest_brt.render.forms import html
 from pytest_brt.render.report import Report, Setting, build_report
 from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
 from tests.support.rows import judged, ranked

@@ -11,9 +11,9 @@ from pytest_brt.types import (
     Attempt,
     Call,
     Cause,
-    Cell,
     Cost,
     Ending,
+    Fix,
     FixSource,
     FoundFix,
     Frame,
@@ -21,9 +21,7 @@ from pytest_brt.types import (
     Guarded,
     Issue,
     JudgedTest,
-    Localised,
     Note,
-    NotRun,
     OracleKind,
     Origin,
     Patch,
@@ -135,9 +133,9 @@ def record(**parts: object) -> RunRecord:
     )
 
 
-def missed(*misses: Note) -> RunRecord:
+def missed(*notes: Note) -> RunRecord:
     """Return the record of an attempt that made no test."""
-    return report(misses=misses)
+    return report(notes=notes)
 
 
 def asked(*notes: Note, ending: Ending, strategy: str = "agent", **rest: object) -> RunRecord:
@@ -210,6 +208,13 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         rejected_test(Verdict.FLAKY),
         rejected_test(Verdict.FLAKY),
     ),
+    "test-too-slow": lambda: report(rejected_test(Verdict.TIMEOUT)),
+    "no-test": missed,
+    "not-here": lambda: report(settled=(bug_test(),)),
+    "not-here-since-a-fix": lambda: report(
+        settled=(bug_test(),),
+        fix=Fix(code="fixed-by", text="fixed by abc (A: Mend)", commit="abc"),
+    ),
     "none-stands": lambda: report(
         rejected_test(Verdict.PASS, model="m"),
         strategy="libro",
@@ -222,10 +227,10 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         notes=(said("without-model", "without the model: no answer from http://127.0.0.1:8080"),),
     ),
     "out-of-time": lambda: asked(
+        NO_CODE,
         said("not-tried", "more time (--brt-budget) would add: agent"),
         ending=Ending.TIME,
         strategy="auto",
-        misses=(NO_CODE,),
     ),
     "samples-drawn": lambda: report(
         rejected_test(Verdict.BROKEN, model="m"),
@@ -273,7 +278,7 @@ def unrun(name: str) -> PatchResult:
     """Return a patch on which no test could be run."""
     made = patched(name, "?")
     cause = caused(Verdict.INVALID, "sandbox: could not be set up: ended")
-    cells = (Cell(test="t0", verdict=Verdict.INVALID, cause=cause),)
+    cells = (TestRun(test="t0", node="", verdict=Verdict.INVALID, cause=cause),)
     return replace(made, cells=cells)
 
 
@@ -341,7 +346,7 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
     "none-passes": lambda: ranking(patched("a.diff", "ff"), patched("b.diff", "ff")),
     "unfinished": lambda: replace(
         ranking(patched("a.diff", "pp")),
-        not_run=NotRun(patches=("b.diff", "c.diff"), of=3),
+        not_run=("b.diff", "c.diff"),
     ),
     "not-applied-and-remarked": lambda: ranking(
         patched(
@@ -376,7 +381,7 @@ def cut(count: int) -> Guarded:
             Regression(
                 test=f"tests/test_x.py::test_{number}",
                 verdict=Verdict.FAIL,
-                cause=caused(Verdict.FAIL),
+                reason="assert 1 == 2",
             )
             for number in range(count)
         ),
@@ -425,10 +430,10 @@ OTHERS: dict[str, Callable[[], RunRecord]] = {
     ),
     "not-repaired": lambda: repaired(notes=("4 fixes were tried, and none passes",)),
     "places": lambda: record(
-        localised=(
-            Localised(
-                issue="i",
-                places=(
+        places=(
+            (
+                "i",
+                (
                     Place(
                         path="interval/__init__.py",
                         function="clamp",

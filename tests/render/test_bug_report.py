@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.render.page import coded
+from pytest_brt.render.forms import coded
 from tests.render.pages import read
 
 PIECES = st.lists(st.sampled_from(["```", "~~~", "`", "a", "b c", "<b>", "\n", " "]), max_size=30)

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.render.page import markdown
+from pytest_brt.render.forms import markdown
 from pytest_brt.types import Origin, RunRecord
 from tests.render.pages import record, report_of
-from tests.support.rows import broken, judged, row
+from tests.support.rows import judged, row
 
 
 def text_of(found: RunRecord) -> str:
     return markdown(report_of(found))
-
-
-def test_the_answers_the_test_and_the_table_are_in_it() -> None:
-    text = text_of(
-        record(row("a.diff", "pp", guarded=broken(0)), row("b.diff", "ff", guarded=broken(1)))
-    )
-    assert "**Reproduced: test\\_a fails, probably because of this bug \\(85% sure\\).**" in text
-    assert "**Best: a.diff: passes 2 of 2 bug tests and breaks none of 20 existing tests.**" in text
-    assert "```python\nx = 1\n```" in text
-    assert "| rank | patch | bug tests | existing tests | EPR | score | note |" in text
-    assert "| 2 | b.diff | 0/2 pass | 1/20 break |" in text
-    assert text.endswith(" · sandbox ns · pytest --brt-issue a\\_b.md</sub>\n")
 
 
 def test_text_of_strangers_is_only_text() -> None:

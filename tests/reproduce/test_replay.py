@@ -51,7 +51,7 @@ def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Runne
 )
 def test_oracles(engine: Runner, text: str, kind: OracleKind, asserted: str) -> None:
     made = candidates(engine, text)
-    assert made, attempt(engine, text).misses
+    assert made, attempt(engine, text).notes
     assert made[0].test.oracle.kind is kind
     assert asserted in (made[0].test.source or "")
 
@@ -86,5 +86,5 @@ def test_the_set_up_is_all_of_it_where_no_name_leads_to_it(engine: Runner) -> No
 def test_why_there_is_no_test(engine: Runner, text: str, code: str, words: str) -> None:
     made = attempt(engine, text)
     assert not any(item.judgement.candidate for item in made.tests)
-    assert made.misses[0].code == code
-    assert words in made.misses[0].text
+    assert made.notes[0].code == code
+    assert words in made.notes[0].text

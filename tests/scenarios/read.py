@@ -179,12 +179,11 @@ def read_report(text: str) -> Report:
     """Return the report that is the text of a JSON file."""
     found = json.loads(text)
     names = {test["id"]: test["name"] for test in found["tests"]}
-    places = {one["issue"]: one["places"] for one in found["places"]}
     attempts = [attempt for issue in found["issues"] for attempt in issue["attempts"]]
     return Report(
         exit_code=found["exit_code"],
         sandbox=found["setting"]["sandbox"],
-        answers=tuple(_answer(one, places.get(one["id"], ())) for one in found["issues"]),
+        answers=tuple(map(_answer, found["issues"])),
         tests=tuple(map(_test, found["tests"])),
         rankings=tuple(_ranking(one, names) for one in found["rankings"]),
         repairs=tuple(map(_repair, found["repairs"])),
@@ -220,7 +219,7 @@ def _test(found: Mapping[str, Any]) -> Test:
     )
 
 
-def _answer(found: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> Answer:
+def _answer(found: Mapping[str, Any]) -> Answer:
     answer = found["answer"] or {"status": "", "text": "", "reason": None, "fix": None}
     told = [answer["reason"], *found["notes"]]
     return Answer(
@@ -229,7 +228,9 @@ def _answer(found: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> An
         status=answer["status"],
         reasons=tuple(dict.fromkeys(one["code"] for one in told if one)),
         fixed_by=(answer["fix"] or {"commit": ""})["commit"],
-        places=tuple(f"{one['path']}::{one['function']}".removesuffix("::") for one in places),
+        places=tuple(
+            f"{one['path']}::{one['function']}".removesuffix("::") for one in found["places"]
+        ),
         text="\n".join((answer["text"], *(one["text"] for one in found["notes"]))),
     )
 
@@ -242,7 +243,7 @@ def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
         reason=(answer["reason"] or {"code": ""})["code"],
         level=answer["reason"]["code"] if answer["status"] == "tie" else "",
         patches=tuple(_patch(one, names, found.get("values", ())) for one in found["patches"]),
-        missing=tuple((found["not_run"] or {"patches": ()})["patches"]),
+        missing=tuple(found["not_run"]),
         variations={
             one["expression"]: {
                 name: given["text"] or given["raised"]
@@ -258,7 +259,7 @@ def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
 def _patch(
     found: Mapping[str, Any], names: Mapping[str, str], values: Sequence[Mapping[str, Any]]
 ) -> Patch:
-    existing = found["existing"] or {"broken": (), "ran": 0}
+    existing = found["existing"] or {"regressions": (), "ran": 0}
     return Patch(
         name=found["name"],
         author=found["source"],
@@ -269,7 +270,7 @@ def _patch(
         score=found["score"],
         leads_by=found.get("leads_by", ""),
         results={names[one["test"]]: one["verdict"] for one in found["cells"]},
-        broken=tuple(one["test"] for one in existing["broken"]),
+        broken=tuple(one["test"] for one in existing["regressions"]),
         disputed=tuple(one["test"] for one in existing.get("disputed", ())),
         ran=existing["ran"],
         copies=tuple(found["copies"]),

@@ -7,14 +7,14 @@ from pytest_brt.types import Cause, CauseCode, Note, Verdict
 _CAUSES = {
     Verdict.PASS: (CauseCode.PASSED, "passed"),
     Verdict.FAIL: (CauseCode.RAISED, "assert 1 == 2"),
-    Verdict.BROKEN: (CauseCode.SETUP, "setup failed: no database"),
+    Verdict.BROKEN: (CauseCode.OTHER, "setup failed: no database"),
     Verdict.TIMEOUT: (CauseCode.TOO_SLOW, "did not end within 1 s"),
-    Verdict.CRASH: (CauseCode.ENDED, "killed by SIGSEGV before the test's end"),
-    Verdict.TAMPERED: (CauseCode.CONTRADICTION, "phases are missing or out of order"),
-    Verdict.SKIP: (CauseCode.SKIPPED, "skipped"),
-    Verdict.XFAIL: (CauseCode.EXPECTED_FAILURE, "expected to fail"),
+    Verdict.CRASH: (CauseCode.OTHER, "killed by SIGSEGV before the test's end"),
+    Verdict.TAMPERED: (CauseCode.OTHER, "phases are missing or out of order"),
+    Verdict.SKIP: (CauseCode.OTHER, "skipped"),
+    Verdict.XFAIL: (CauseCode.OTHER, "expected to fail"),
     Verdict.FLAKY: (CauseCode.RAISED, "assert 1 == 2"),
-    Verdict.INVALID: (CauseCode.NOT_STARTED, "sandbox: could not be set up: no sandbox"),
+    Verdict.INVALID: (CauseCode.OTHER, "sandbox: could not be set up: no sandbox"),
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pytest_brt.rank.ranking import rank
 from pytest_brt.types import (
     CandidateTest,
-    Cell,
     Evidence,
     Guarded,
     JudgedTest,
@@ -40,8 +39,9 @@ def row(name: str, cells: str = "", **facts: object) -> PatchResult:
     return PatchResult(
         patch=patch,
         cells=tuple(
-            Cell(
+            TestRun(
                 test=f"t{number}",
+                node="",
                 verdict=VERDICTS[letter],
                 cause=caused(VERDICTS[letter]),
             )
@@ -99,7 +99,7 @@ def broken(count: int, ran: int = 20) -> Guarded:
             Regression(
                 test=f"tests/test_x.py::test_{number}",
                 verdict=Verdict.FAIL,
-                cause=caused(Verdict.FAIL),
+                reason="assert 1 == 2",
             )
             for number in range(count)
         ),

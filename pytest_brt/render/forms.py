@@ -1,4 +1,4 @@
-"""A report as one HTML page, and as short Markdown for a step summary or a comment.
+"""A report on a terminal, as one HTML page, and as short Markdown for a comment: a template each.
 
 The page has no script, and loads nothing from elsewhere; nothing in the Markdown is obeyed.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
@@ -16,8 +17,9 @@ from pygments import highlight  # type: ignore[import-untyped]  # comes with pyt
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
+from pytest_brt.render.answer import WARNINGS
 from pytest_brt.render.report import Report
-from pytest_brt.render.words import cut
+from pytest_brt.render.words import count, cut
 from pytest_brt.shown import on_a_line, plain
 
 #: What Markdown or HTML would take for more than text, and what would notify somebody.
@@ -30,9 +32,31 @@ _CODE = re.compile(
 )
 
 
+class Line(NamedTuple):
+    """A line of a terminal, and how it is set off."""
+
+    text: str
+    #: "bold", "green" or "yellow", some of them, or "=" or "-" for a heading.
+    style: str
+
+
+def summary(
+    report: Report, verbosity: int = 0, *, is_written: bool | None = False
+) -> Iterator[Line]:
+    """Yield a sentence per report and ranking, the best bug test or a table, and what to do next.
+
+    ``-v`` shows the rest, ``-q`` the sentences alone. `is_written` says whether the tests were
+    written into the project; None shows none.
+    """
+    for line in _filled("terminal.jinja", report, is_written=is_written).splitlines():
+        level, style, text = line.split("|", 2)
+        if int(level) <= max(verbosity, -1):
+            yield Line(text, style)
+
+
 def html(report: Report) -> str:
     """Return the page, which every parser takes: no undecoded bytes, no control characters."""
-    text = _filled("page.html.jinja", report, coded=coded, highlighted=highlighted)
+    text = _filled("page.html.jinja", report)
     return plain(text.encode("utf-8", "replace").decode("utf-8"))
 
 
@@ -41,29 +65,38 @@ def markdown(report: Report) -> str:
 
     The proof needs none of us: commands that show the bug, and what the first patch does.
     """
-    return _filled(
-        "short.md.jinja",
-        report,
-        text=_text,
-        fenced=_fenced,
-        cut=cut,
-        line=on_a_line,
-        quote=shlex.quote,
-        sha256=_sha256,
-    )
+    return _filled("short.md.jinja", report)
 
 
-def _filled(name: str, report: Report, **filters: Callable[..., str]) -> str:
-    """Return a template filled in with a report."""
+def _filled(name: str, report: Report, **values: object) -> str:
+    """Return a template filled in with a report; on a terminal each value stays on its line."""
     jinja = Environment(
         loader=PackageLoader("pytest_brt", "render"),
         autoescape=name.endswith(".html.jinja"),
+        finalize=(lambda it: on_a_line(str(it))) if name == "terminal.jinja" else None,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    jinja.filters |= filters
-    return jinja.get_template(name).render(report=report)
+    jinja.filters |= {
+        "coded": coded,
+        "counted": count,
+        "cut": cut,
+        "fenced": _fenced,
+        "highlighted": highlighted,
+        "line": on_a_line,
+        "padded": _padded,
+        "quote": shlex.quote,
+        "sha256": _sha256,
+        "text": _text,
+    }
+    return jinja.get_template(name).render(report=report, warnings=WARNINGS, **values)
+
+
+def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the rows of a table, each cell as wide as its column."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
 
 
 def _sha256(text: str) -> str:
