@@ -19,7 +19,7 @@ from pytest_brt.oracle.report_facts import (
     failure_matches_report,
     is_crash,
 )
-from pytest_brt.render.words import FAILURES, run_words
+from pytest_brt.render.words import run_words
 from pytest_brt.report.match import messages_agree
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
@@ -64,12 +64,10 @@ _CHANGING = re.compile(r"\b0x[0-9a-fA-F]+\b|\btest_\w+|\bTest\w+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """How likely a failing test is F→P, and why."""
+    """How likely a failing test is F→P."""
 
     #: In 0..1, where no evidence says it.
     confidence: float = 0.0
-    #: Few words each.
-    reasons: tuple[str, ...] = ()
     #: What it rests on: how often such tests were right is then how likely it is.
     evidence: Evidence | None = None
 
@@ -126,7 +124,6 @@ def judge(test: CandidateTest, runs: Runs, reading: Reading | None, rating: Rati
     judgement = Judgement(
         verdict=verdict,
         candidate=True,
-        reason="; ".join((_describe_failure(test, runs[0]), *rating.reasons)),
         confidence=round(figures.confidence if figures else rating.confidence, 2),
         runs=runs,
         evidence=rating.evidence,
@@ -140,16 +137,12 @@ def refused(verdict: Verdict, reason: str, runs: Runs) -> Judgement:
     return Judgement(verdict=verdict, candidate=False, reason=reason, confidence=0.0, runs=runs)
 
 
-def rescored(judged: JudgedTest, confidence: float, reason: str) -> JudgedTest:
-    """Return the same test with another confidence, and a further reason."""
+def rescored(judged: JudgedTest, confidence: float) -> JudgedTest:
+    """Return the same test with another confidence."""
     old = judged.judgement
-    new = replace(
-        old,
-        confidence=round(confidence, 2),
-        # Another number than its own is none that was measured.
-        measured=old.measured if confidence == old.confidence else None,
-        reason=f"{old.reason}; {reason}",
-    )
+    # Another number than its own is none that was measured.
+    figures = old.measured if confidence == old.confidence else None
+    new = replace(old, confidence=round(confidence, 2), measured=figures)
     return replace(judged, judgement=new)
 
 
@@ -279,17 +272,6 @@ def failure_key(run: TestRun) -> str:
         return f"{run.verdict}|{run.cause}"
     place = "" if raised.name in ASSERTIONS else _place(raised)
     return f"{raised.type}|{_CHANGING.sub('_', first_line(raised))}|{place}"
-
-
-def _describe_failure(test: CandidateTest, run: TestRun) -> str:
-    """Say in one line how a test failed."""
-    raised, kind = run.raised, test.oracle.kind
-    if raised and raised.name not in ASSERTIONS:
-        place = _place(raised)
-        return f"raises {raised.name} in {place}" if place else f"raises {raised.name}"
-    if raised and raised.message and kind is OracleKind.WRITTEN:
-        return f"fails: {first_line(raised)}"
-    return FAILURES[kind] or "fails"
 
 
 def first_line(raised: Raised) -> str:

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pytest_brt.shown import on_a_line
-from pytest_brt.types import CauseCode, Given, OracleKind, TestRun
-
-#: What it means that a test of a kind fails; "" when the exception tells.
-FAILURES = {
-    OracleKind.NO_RAISE: "",
-    OracleKind.MUST_RAISE: "no exception is raised",
-    OracleKind.EQUALS: "does not return the value that the report expects",
-    OracleKind.GONE: "still returns the reported value",
-    OracleKind.NO_TRACEBACK: "the command still ends in a traceback",
-    OracleKind.WRITTEN: "its assertion does not hold",
-}
+from pytest_brt.types import CauseCode, Given, TestRun
 
 
 def run_words(run: TestRun) -> str:

@@ -193,12 +193,10 @@ def with_opinion(item: JudgedTest, findings: Findings, model: Model) -> JudgedTe
     said = first_object(model.text(fitted(build, findings.values, model, _CODE))).get("words")
     words = str(said).strip(" .\"'")
     if said is not None and words.lower() in ("", "none"):
-        reason = "the model says the report does not ask for this"
-        return rescored(item, confidence * _NO, reason)
+        return rescored(item, confidence * _NO)
     if said is None or not is_in_report(words, findings.issue):
         return item
-    confidence = max(confidence, COUNTS + _CONFIRMED)
-    return rescored(item, confidence, "the model says it is the reported bug")
+    return rescored(item, max(confidence, COUNTS + _CONFIRMED))
 
 
 def is_in_report(quote: str, issue: Issue) -> bool:

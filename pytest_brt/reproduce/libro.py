@@ -169,7 +169,7 @@ class Libro:
                 one = dropped(one, "another input, and it does not fail as with the reported one")
             elif item in sizes and not is_shown:  # too few samples agree
                 confidence = min(one.judgement.confidence, COUNTS - 0.01)
-                one = rescored(one, confidence, f"fewer than {_AGREE + 1} samples fail alike")
+                one = rescored(one, confidence)
             judged.append(one)
         return without_doubles(judged)
 

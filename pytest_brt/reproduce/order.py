@@ -54,15 +54,7 @@ def judge_written(
     match = failure_matches_report(facts, test.source or "", raised)
     counts = states_values(facts, raised) or (match and agree >= _AGREE and agree * 2 > samples)
     held = COUNTS if counts else _MATCH if match else _NO_MATCH
-    reasons = (
-        match,
-        f"{agree} of {samples} samples fail alike" if samples > 1 else "",
-        "the test may call the project wrongly" if is_wrong else "",
-    )
-    rating = Rating(
-        confidence=(_WRONG if is_wrong else held) + _ALL * agree / samples,
-        reasons=tuple(filter(None, reasons)),
-    )
+    rating = Rating(confidence=(_WRONG if is_wrong else held) + _ALL * agree / samples)
     return judge(test, runs, facts, rating)
 
 
@@ -107,7 +99,7 @@ def dropped(item: JudgedTest, reason: str) -> JudgedTest:
     if not item.judgement.candidate:
         return item
     old = item.judgement
-    return replace(item, judgement=refused(old.verdict, f"{reason}; {old.reason}", old.runs))
+    return replace(item, judgement=refused(old.verdict, reason, old.runs))
 
 
 def without_repeats(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:

@@ -296,7 +296,8 @@ class Judgement:
     verdict: Verdict
     #: FAIL on the buggy tree, every time, for a reason that can be named.
     candidate: bool
-    reason: str
+    #: Why it is none, "" where it is one.
+    reason: str = ""
     #: How likely the test is right, in 0..1: 0 when not a candidate, 1 where a person says so.
     confidence: float
     runs: tuple[TestRun, ...] = ()
