@@ -158,7 +158,7 @@ class Stop(StrEnum):
     #: A test, or starting, took too long, or all of it together.
     SILENT = "silent"
     LATE = "late"
-    DISK_FULL = "disk full"
+    DISK_FULL = "disk-full"
 
 
 @dataclass(slots=True, kw_only=True)
