@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -35,6 +35,13 @@ class LastRun:
     about: str = ""
     #: Calls on which the leading patches of the last ranking differ.
     tellings: tuple[Telling, ...] = ()
+    #: What a person said of tests of earlier runs, by id: of those of other reports too.
+    said: dict[str, Review] = field(default_factory=dict)
+
+    @property
+    def reviews(self) -> dict[str, Review]:
+        """What a person said of tests, by id."""
+        return {**self.said, **{judged.test.id: judged.review for judged in self.tests}}
 
     def followed_by(self, made: Sequence[JudgedTest], about: str) -> LastRun:
         """Return what to keep after a run that made tests: those that a person judged stay.
@@ -43,10 +50,10 @@ class LastRun:
         """
         said = [judged for judged in self.tests if judged.review is not Review.OPEN]
         if not any(judged.judgement.candidate for judged in made):
-            return self if said else LastRun(about=about)
+            return self if said else LastRun(about=about, said=self.said)
         ids, issues = {one.test.id for one in made}, {one.test.issue for one in made}
         gone = (one for one in said if one.test.issue in issues and one.test.id not in ids)
-        return LastRun(tests=(*made, *gone), about=about)
+        return LastRun(tests=(*made, *gone), about=about, said=self.reviews)
 
 
 def save_last_run(folder: Path, last: LastRun) -> None:
@@ -97,11 +104,6 @@ def keep(folder: Path, record: RunRecord) -> LastRun | None:
         last = before.followed_by(made, f"{reports}, {datetime.now():%Y-%m-%d %H:%M}")
     save_last_run(folder, replace(last, tellings=record.tellings) if record.ranks else last)
     return before if record.attempts and last is before else None
-
-
-def reviews(folder: Path) -> dict[str, Review]:
-    """Return what a person said of tests, by id."""
-    return {judged.test.id: judged.review for judged in load_last_run(folder).tests}
 
 
 def write_text(path: Path, text: str) -> None:

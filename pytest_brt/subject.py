@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.project.layout import files_of, find_layout, scan_tree
-from pytest_brt.project.pytest_config import PytestConfig, read_config
+from pytest_brt.project.pytest_config import DECLARING, PytestConfig, read_config
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import is_below
 from pytest_brt.sandbox.statements import ask_interpreter
@@ -33,10 +33,6 @@ _UNWANTED = frozenset(
 )  # fmt: skip
 #: The environment variable that names Django's settings.
 _DJANGO = "DJANGO_SETTINGS_MODULE"
-#: Files by which a folder declares itself a project.
-_DECLARING = (
-    "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini", "pytest.toml",
-)  # fmt: skip
 #: Where a project that declares nothing has its code, or the projects that it is made of.
 _CODE = ("*.py", "*/*.py", "src/*/*.py", "lib/*/*.py", "*/pyproject.toml")
 
@@ -53,7 +49,7 @@ def demand_project(root: Path) -> None:
     """
     homes = [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid()]
     shared = [Path(place).resolve() for place in (root.anchor, tempfile.gettempdir(), *homes)]
-    patterns = _DECLARING if root.resolve() in shared else (*_DECLARING, *_CODE)
+    patterns = DECLARING if root.resolve() in shared else (*DECLARING, *_CODE)
     if not any(any(root.glob(pattern)) for pattern in patterns):
         raise SubjectProblem(
             "no Python project here (no pyproject.toml, setup.py, package or tests): "

@@ -40,7 +40,9 @@ def test_what_a_person_said_of_tests_stays() -> None:
     assert LastRun(tests=(first,)).followed_by(*missed) == LastRun(about="other.md, now")
     assert last.followed_by((second, said), "").tests == (second, said)
     assert last.followed_by((second,), "").tests == (second, said), "it was edited"
-    assert last.followed_by((elsewhere,), "").tests == (elsewhere,)
+    later = last.followed_by((elsewhere,), "")
+    assert later.tests == (elsewhere,)
+    assert later.reviews[said.test.id] is Review.ACCEPTED, "for the next run of that report"
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:

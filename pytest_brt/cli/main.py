@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         about = f"{what.capitalize()}."
         command = commands.add_parser(name, help=what, description=about, allow_abbrev=False)
         if name in words:
-            command.add_argument("--root", default=".", help="the project (default: here)")
+            command.add_argument("--root", help="the project (default: here)")
             importlib.import_module(f"pytest_brt.cli.{file}").set_up(command, name)
     known, rest = parser.parse_known_args(words)
     known.rest = rest

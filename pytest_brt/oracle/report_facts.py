@@ -55,7 +55,11 @@ def failure_matches_report(reading: Reading, source: str, raised: Raised | None)
         return f"the report asks for {missing[1]}" if missing[1] in reading.issue.text else ""
     if stated := states_values(reading, raised):
         return stated
-    for side in _sides(raised)[::2]:
+    sides = _sides(raised)[::2]
+    for call, value in _demanded(parse_or_empty(source)):
+        if value in sides and any(match_values(value, text) for text in _stated(reading, call)):
+            return f"the report states {value[:60]}"
+    for side in sides:
         # What the test passes in, or expects, is in the report for another reason.
         if side not in source and not side.isidentifier() and _quotes(reading, side, *WRONG):
             return f"the report quotes the value {side[:60]}"
@@ -99,11 +103,9 @@ def asserts_reported_bug(test: CandidateTest, reading: Reading) -> str:
     for call, value in _demanded(tree):
         if _quotes(reading, value, ClaimRole.ACTUAL) and not _quotes(reading, value, _EXPECTED):
             return f"asserts the value that the report calls wrong: {value[:80]}"
-        for statement in reading.statements:
-            stated = [claim.text for claim in statement.claims_of(ClaimKind.VALUE, _EXPECTED)]
-            is_same = "".join(statement.source.split()) == call
-            if stated and is_same and not any(match_values(value, text) for text in stated):
-                return f"asserts {value[:80]}, the report states {stated[0][:80]}"
+        stated = _stated(reading, call)
+        if stated and not any(match_values(value, text) for text in stated):
+            return f"asserts {value[:80]}, the report states {stated[0][:80]}"
     # With `match` it may be another one of the same type.
     awaits = [line for line in _AWAITS.findall(ast.unparse(tree)) if "match=" not in line]
     raised = {claim.exception for claim in reading.claims_of(ClaimKind.RAISES, ClaimRole.ACTUAL)}
@@ -111,6 +113,12 @@ def asserts_reported_bug(test: CandidateTest, reading: Reading) -> str:
     for name in sorted(raised.intersection(_CLASS.findall("\n".join(awaits)))):
         return f"asserts the exception that the report calls wrong: {name}"
     return ""
+
+
+def _stated(reading: Reading, call: str) -> list[str]:
+    """Return the values that a report wants of a call, which is without blanks."""
+    same = (one for one in reading.statements if "".join(one.source.split()) == call)
+    return [claim.text for one in same for claim in one.claims_of(ClaimKind.VALUE, _EXPECTED)]
 
 
 def _function_of(test: CandidateTest) -> ast.AST:

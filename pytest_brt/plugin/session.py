@@ -45,7 +45,7 @@ from pytest_brt.render.words import count
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
-from pytest_brt.store import Journal, reviews
+from pytest_brt.store import Journal, load_last_run
 from pytest_brt.subject import hash_of
 from pytest_brt.types import JudgedTest, PatchResult, RunRecord, Status, Verdict, distinct
 
@@ -194,7 +194,7 @@ class Session:
         self.plan = Plan(
             issues=issues,
             patches=patches,
-            reviews=reviews(cache) if cache else {},
+            reviews=load_last_run(cache).reviews if cache else {},
             ranked=next(ranked, ""),
             strategies=tests,
             agents=fixes,

@@ -20,6 +20,10 @@ _KEPT_OPTIONS = ("--import-mode", "--asyncio-mode", "--ds", "--dc", "--django-co
 _NO_TESTS = (
     "*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}",
 )  # fmt: skip
+#: Files by which a folder declares itself a project.
+DECLARING = (
+    "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini", "pytest.toml",
+)  # fmt: skip
 #: The files that may configure pytest, in its order, each with the table in which it does
 #: (https://docs.pytest.org/en/stable/reference/customize.html).
 _FILES = (

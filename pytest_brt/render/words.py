@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import takewhile
 
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import CauseCode, Given, TestRun
+
+#: Characters of a value that are shown, and of those before the place where values differ.
+_SHOWN, _BEFORE = 80, 20
 
 
 def run_words(run: TestRun) -> str:
@@ -35,11 +39,19 @@ def cut(text: str, length: int) -> str:
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-def call_words(setup: Sequence[str], expression: str, gives: Iterable[Given]) -> str:
-    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)"."""
+def call_words(setup: Sequence[str], expression: str, gives: Sequence[Given]) -> str:
+    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)".
+
+    Of values that begin alike, so much is left out that one sees where they differ.
+    """
     inner = [line for line in setup if not line.startswith(("import ", "from "))]
+    texts = [on_a_line(one.text) for one in gives if not one.raised]
+    alike = [*takewhile(lambda column: len({*column}) == 1, zip(*texts, strict=False))]
+    is_late = len(texts) > 1 and len(alike) > _SHOWN - _BEFORE
+    start = len(alike) - _BEFORE if is_late else 0
     parts = []
     for one in gives:
-        result = f"raises {one.raised}" if one.raised else f"gives `{cut(one.text, 80)}`"
+        text = f"{'…' * bool(start)}{cut(on_a_line(one.text)[start:], _SHOWN)}"
+        result = f"raises {one.raised}" if one.raised else f"gives `{text}`"
         parts.append(f"{result} ({listed(one.patches)})")
     return f"`{cut('; '.join([*inner, expression]), 120)}` {', '.join(parts)}"

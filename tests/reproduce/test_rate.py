@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_brt.oracle.report_facts import failure_matches_report
 from pytest_brt.reproduce.order import judge_written
 from pytest_brt.types import (
     CandidateTest,
@@ -66,3 +67,13 @@ def test_the_reported_failure_comes_first_then_what_more_agree_with() -> None:
     ]
     assert all(one.candidate for one in order)
     assert sorted(order, key=lambda one: -one.confidence) == order
+
+
+def test_the_stated_value_of_the_very_call_is_what_the_report_asks_for() -> None:
+    source, raised = (
+        "def test_a():\n    assert f(1) == 4\n",
+        Raised(type="AssertionError", message="assert 9 == 4"),
+    )
+    stated = reading_of("```\nfrom pkg import f\n```\n`f(1)` should return `4`.")
+    assert failure_matches_report(stated, source, raised) == "the report states 4"
+    assert not failure_matches_report(stated, source.replace("f(1)", "f(2)"), raised)

@@ -43,6 +43,13 @@ def test_a_report_of_three_megabytes(interval: Project) -> None:
     assert "issue.md" in run.out + run.err
 
 
+def test_a_command_in_a_folder_of_the_project_is_about_the_project(interval: Project) -> None:
+    interval.write({"issue.md": MEAN_REPORT})
+    command = ("pytest-brt", "issue", "../issue.md", f"--report={interval.json}")
+    run = interval.run(*command, cwd="tests")
+    assert run.report.answer.status == "reproduced", run.said
+
+
 def test_a_report_that_is_not_there(interval: Project) -> None:
     assert interval.pytest("--brt-issue=none.md").refuses("none.md")
 
