@@ -15,7 +15,7 @@ from pytest_brt.oracle.judge import examine
 from pytest_brt.patches.git import History
 from pytest_brt.plugin.inputs import open_project, python_file
 from pytest_brt.plugin.options import read_options
-from pytest_brt.render.words import count, run_words
+from pytest_brt.render.words import run_words
 from pytest_brt.report.load import load_issue
 from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.user_tests import each_test, load_targets
@@ -137,14 +137,16 @@ def _gate(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
     trees, proofs = both_trees(history, base, head), []
     for test in changed_tests(history, base, head):
         proof, run = gate(test, trees, engine)
-        why = "" if proof is GateProof.PROVEN else f": {run.verdict}, {run_words(run)}"
+        is_clear = proof in (GateProof.PROVEN, GateProof.PASSES_BEFORE)
+        why = "" if is_clear else f": {run.verdict}, {run_words(run)}"
         say(on_a_line(f"{test.path}::{test.node} {_DOES[proof]}{why}"))
         proofs.append(proof)
     if not proofs:
         say("gate: no test is added or changed")
         return _NO_TEST
-    proven, of = proofs.count(GateProof.PROVEN), count(len(proofs), "changed test")
-    say(f"gate: of {of}, {proven} {_DOES[GateProof.PROVEN]}")
+    proven = proofs.count(GateProof.PROVEN)
+    what = "changed tests that fail without the change and pass with it"
+    say(f"gate: {what}: {proven} of {len(proofs)}")
     return 0 if proven and GateProof.FAILS_AFTER not in proofs else 1
 
 

@@ -63,7 +63,8 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     in_text = any(frame.function in _TEXT_METHODS for frame in raised.frames)
     expression = "" if in_text else evaluated_expression(one.source)
     body = run = expression or one.source
-    sentence = f"`{shorten(run)}` must not raise {shown}."
+    demand = "hold" if run.startswith("assert ") else f"not raise {shown}"
+    sentence = f"`{shorten(run)}` must {demand}."
     if allowed := _allowed(observed, raised):
         handlers = "".join(f"\nexcept {error}:\n    pass" for error in allowed)
         body = f"try:\n{indented(run)}{handlers}"
@@ -124,10 +125,14 @@ def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
         if expression and claim.raised and not {claim.exception, *_MISTAKES} & kinds:
             yield Draft(
                 kind=OracleKind.MUST_RAISE,
-                body=(f"with pytest.raises({claim.raised.type}):\n{indented(expression)}",),
+                body=(_awaiting(claim.raised, expression),),
                 sentence=f"`{shorten(expression)}` must raise {claim.exception}.",
                 expects=one.raised,
             )
+
+
+def _awaiting(raised: Raised, expression: str) -> str:
+    return f"with pytest.raises({raised.type}):\n{indented(expression)}"
 
 
 # -- a result --
@@ -274,14 +279,15 @@ _HOLDS = {
     OracleKind.EQUALS: "gives",
     OracleKind.GONE: "does not give",
     OracleKind.NO_RAISE: "does not raise",
+    OracleKind.MUST_RAISE: "raises",
 }
 
 
 def already_right(observed: ObservedReport) -> Iterator[Draft]:
     """Yield tests that pass here, and would fail where the report is right."""
     for index, one in enumerate(observed.observations):
-        if one.result is not None and one.raised is None and not one.missing:
-            for kind, claim, body in _holding(one):
+        if one.result is not None and not one.missing:
+            for kind, claim, body in (_raised if one.raised else _holding)(one):
                 said = claim.exception or shorten(claim.text)
                 yield Draft(
                     kind=kind,
@@ -292,13 +298,24 @@ def already_right(observed: ObservedReport) -> Iterator[Draft]:
                 )
 
 
+def _raised(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, ...]]]:
+    """Yield the same of a statement that raises, as it should."""
+    expression = evaluated_expression(one.source)
+    for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
+        if expression and claim.raised and claim.exception in _kinds(one.raised):
+            yield OracleKind.MUST_RAISE, claim, (_awaiting(claim.raised, expression),)
+
+
 def _holding(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, ...]]]:
     """Yield what holds of a statement, the claim that is about it, and the lines that check it.
 
-    A value that is wanted comes out, one that is complained about does not, or an exception that
-    is shown does not come.
+    An exception that is shown does not come, a value that is wanted comes out, or one that is
+    complained about does not.
     """
     claims, result = one.statement.claims_of, result_of(one)
+    for claim in claims(ClaimKind.RAISES, *WRONG):
+        if "(" in one.source:
+            yield OracleKind.NO_RAISE, claim, (evaluated_expression(one.source) or one.source,)
     if result is not None and result.can_compare:
         for claim in claims(ClaimKind.VALUE, _EXPECTED):
             if result.quoted_by(claim.text):
@@ -307,6 +324,3 @@ def _holding(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, .
             other = _as_source(claim.text, result)
             if other and is_literal(claim.text):
                 yield OracleKind.GONE, claim, comparison(result, other, differs=True)
-    for claim in claims(ClaimKind.RAISES, *WRONG):
-        if "(" in one.source:
-            yield OracleKind.NO_RAISE, claim, (evaluated_expression(one.source) or one.source,)

@@ -85,7 +85,7 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     left_out = [p for p in sorted(names) if names[p] or (not whole and is_left_out(p))]
     listed = ", ".join(map(repr, left_out))
     if len(left_out) == len(names):
-        words = "nothing is left to apply: tests, settings and binary files are left out"
+        words = "it changes nothing but tests, settings or binary files, which are left out"
         raise PatchProblem("only-left-out", f"{words}: {listed}")
     moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
     # Names that look like patterns are not excluded by git, and what is moved has two names.

@@ -133,7 +133,7 @@ def create(path: str, mode: str = "100644") -> str:
                 "tests/test_m.py",
                 "@@ -1,2 +1,2 @@\n-def test_m():\n+def test_n():\n     assert False\n",
             ),
-            "nothing is left to apply: tests, settings and binary files are left out:"
+            "it changes nothing but tests, settings or binary files, which are left out:"
             " 'pkg/a.bin', 'tests/test_m.py'",
             id="only-left-out",
         ),
