@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pwd
-import shutil
 import site
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.project.layout import files_of, find_layout, scan_tree
+from pytest_brt.project.interpreter import choose_python, read_environment
+from pytest_brt.project.layout import find_layout, scan_tree
 from pytest_brt.project.pytest_config import DECLARING, PytestConfig, read_config
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.shown import is_below
 from pytest_brt.sandbox.statements import ask_interpreter
 from pytest_brt.types import Subject
 
@@ -31,8 +28,6 @@ _UNWANTED = frozenset(
         "reportlog", "json_report", "profiling", "testmon", "pytest_parallel", "flakefinder",
     }
 )  # fmt: skip
-#: The environment variable that names Django's settings.
-_DJANGO = "DJANGO_SETTINGS_MODULE"
 #: Where a project that declares nothing has its code, or the projects that it is made of.
 _CODE = ("*.py", "*/*.py", "src/*/*.py", "lib/*/*.py", "*/pyproject.toml")
 
@@ -75,8 +70,8 @@ def find_subject(
     """
     root = root.resolve()
     ini = read_config(root)
-    chosen, found = _choose_python(root, python)
-    extra, entries = _environment(root, ini, env)
+    chosen, found = choose_python(root, python)
+    extra, entries = read_environment(root, ini, env)
     if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
         extra.setdefault("PYTHONUSERBASE", site.getuserbase())
     asked = Subject(root=str(root), python=chosen, env=tuple(sorted(extra.items())))
@@ -108,47 +103,6 @@ def find_subject(
     )
 
 
-def _choose_python(root: Path, python: str | None) -> tuple[str, str]:
-    """Return the interpreter's absolute path, without ``..`` (tests run in other folders).
-
-    The file itself is not resolved: a venv is known by its link.
-    """
-    if python is not None:
-        named = Path(python).expanduser()
-        path = shutil.which(named / "bin/python" if named.is_dir() else named)
-        if path is None:
-            raise SubjectProblem(f"--brt-python: no such interpreter: {python!r} (give its path)")
-        return f"{Path(path).parent.resolve()}/{Path(path).name}", "--brt-python"
-    # Ours may be in an environment of its own while the project's is active.
-    active = Path(os.environ.get("VIRTUAL_ENV") or sys.prefix).absolute()
-    places = [(root / name, f"the project's {name}") for name in (".venv", "venv")]
-    if active != Path(sys.prefix) and any(active.glob("lib/python*/*/pytest")):
-        places.append((active, "the active environment"))
-    for folder, found in places:
-        if os.access(folder / "bin/python", os.X_OK):
-            return str(folder / "bin/python"), found
-    return sys.executable, "the running interpreter"
-
-
-def _environment(
-    root: Path, ini: PytestConfig, env: Mapping[str, str]
-) -> tuple[dict[str, str], list[str]]:
-    """Return the variables for tests, and the folders to import from, which may be outside."""
-    extra = {**env}
-    entries = [
-        str((root / p).resolve()) for p in extra.pop("PYTHONPATH", "").split(os.pathsep) if p
-    ]
-    if outer := [path for path in entries if not is_below(path, str(root))]:
-        extra["PYTHONPATH"] = os.pathsep.join(outer)
-    settings = ini.django_variable(extra.get(_DJANGO, ""))
-    if settings:
-        extra[_DJANGO] = settings
-        # pytest-django puts the folder of manage.py on the import path.
-        scripts = [*root.glob("manage.py"), *sorted(root.glob("*/manage.py"))]
-        entries += [str(script.parent) for script in scripts]
-    return extra, entries
-
-
 def _folders(root: Path, entries: Iterable[str]) -> list[str]:
     """Return those entries that are folders of the project, relative to it, "." for its root."""
     folders = [(root / entry).resolve() for entry in entries]
@@ -166,22 +120,3 @@ def _suite_folder(root: Path, ini: PytestConfig, files: Iterable[str]) -> str:
     counts = Counter(PurePosixPath(path).parent.as_posix() for path in tests)
     named = _folders(root, (*ini.testpaths, "tests", "test", "testing"))
     return [*named, *dict(counts.most_common(1)), "."][0]
-
-
-def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:
-    """Return the SHA-256 of the files below `root`, as hex digits: names, mode bit and bytes.
-
-    The files `without` are left out, and what a copy of the tree does without. Links to folders
-    are not followed. Files that cannot be read are all alike; what is no file, such as a pipe, is
-    no part of a project.
-    """
-    digest = hashlib.sha256()
-    for name in files_of(root):
-        path = root / name
-        if path not in without:
-            content = b""
-            with suppress(OSError):
-                content = hashlib.sha256(path.read_bytes()).digest()
-            state = (name, os.access(path, os.X_OK), content)
-            digest.update(repr(state).encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()

@@ -37,6 +37,7 @@ from pytest_brt.plugin import inputs
 from pytest_brt.plugin.files import write_all
 from pytest_brt.plugin.option_list import SESSION
 from pytest_brt.plugin.options import read_options
+from pytest_brt.project.layout import hash_of
 from pytest_brt.project.pytest_config import find_root
 from pytest_brt.render.answer import answer_ranking, bug_tests, reviewed
 from pytest_brt.render.forms import summary
@@ -46,7 +47,6 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.store import Journal, load_last_run
-from pytest_brt.subject import hash_of
 from pytest_brt.types import JudgedTest, PatchResult, RunRecord, Status, Verdict, distinct
 
 if TYPE_CHECKING:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -93,6 +95,25 @@ def files_of(root: Path) -> Iterator[str]:
         for path in (here / name for name in sorted(files)):
             if path.is_file():
                 yield path.relative_to(root).as_posix()
+
+
+def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:
+    """Return the SHA-256 of the files below `root`, as hex digits: names, mode bit and bytes.
+
+    The files `without` are left out, and what a copy of the tree does without. Links to folders
+    are not followed. Files that cannot be read are all alike; what is no file, such as a pipe, is
+    no part of a project.
+    """
+    digest = hashlib.sha256()
+    for name in files_of(root):
+        path = root / name
+        if path not in without:
+            content = b""
+            with suppress(OSError):
+                content = hashlib.sha256(path.read_bytes()).digest()
+            state = (name, os.access(path, os.X_OK), content)
+            digest.update(repr(state).encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
 
 
 def scan_tree(root: Path) -> dict[str, str]:
