@@ -93,7 +93,7 @@ ATTACKS = {
         "TestReport.from_item_and_call = staticmethod(new)\nassert 0",
         TAMPERED,
     ),
-    "exits-late": _body("import atexit, os\natexit.register(os._exit, 0)\nassert 0", TAMPERED),
+    "exits-late": _body("import atexit, os\natexit.register(os._exit, 0)\nassert 0", FAIL),
     "forks-and-returns": _body("import os\nif os.fork(): os.wait()", TAMPERED, "two processes"),
     "tells-garbage": _body(_PIPES + "for n in pipes: os.write(n, b'garbage\\n')", TAMPERED),
     "tells-odd-events": _body(
