@@ -31,7 +31,14 @@ from xml.etree import ElementTree
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("oracle", "rank", "patches", "sandbox", "guard")
+#: What is changed, and the tests that mirror it.
+ROOMS = {
+    "oracle": ("tests/oracle", "tests/reproduce"),
+    "rank": ("tests/rank",),
+    "patches": ("tests/patches",),
+    "sandbox": ("tests/sandbox",),
+    "guard.py": ("tests/guard",),
+}
 SCENARIOS = "tests/scenarios"
 RUNS = ("tests", "scenarios")
 #: Which test runs which line; a process that is stopped writes it too.
@@ -95,7 +102,8 @@ def draw(count: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield mutants, the same for the same seed and code."""
     found = []
     for room in ROOMS:
-        for path in sorted((ROOT / "pytest_brt" / room).rglob("*.py")):
+        place = ROOT / "pytest_brt" / room
+        for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
             tree = ast.parse(path.read_text("utf-8"))
             found += [(room, path, *one) for one in places(tree)]
     random.Random(seed).shuffle(found)
@@ -213,7 +221,7 @@ def main() -> None:
         new = hashlib.sha256(mutant["text"].encode()).hexdigest()[:12]
         noticed = []
         tests = {
-            "tests": ["-m", "slow or not slow", f"tests/{mutant['room']}"],
+            "tests": ["-m", "(slow or not slow) and not load", *ROOMS[mutant["room"]]],
             "scenarios": covered.scenarios(mutant["file"], mutant["lines"])[: options.most],
         }
         for run in runs:
