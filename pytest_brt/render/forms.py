@@ -24,6 +24,8 @@ from pytest_brt.shown import on_a_line, plain
 
 #: What Markdown or HTML would take for more than text, and what would notify somebody.
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#|~@!&]")
+#: Code in a sentence; within a table a "|" would end its cell.
+_SPAN = re.compile(r"(`[^`|]+`)")
 #: A block of code between fences, or code in a sentence.
 _CODE = re.compile(
     r"^ {0,3}(?P<fence>```+|~~~+)[^\n]*\n(?P<block>.*?)^ {0,3}(?P=fence)[^\n]*$"
@@ -113,10 +115,12 @@ def _fenced(text: str, language: str) -> str:
 def _text(text: str) -> str:
     r"""Return text of strangers that Markdown shows as it is.
 
-    >>> _text("<b> @all [x](y)")
-    '\\<b\\> \\@all \\[x\\]\\(y\\)'
+    >>> _text("<b> @all [x](y) `f(1)`")
+    '\\<b\\> \\@all \\[x\\]\\(y\\) `f(1)`'
     """
-    return _SPECIAL.sub(r"\\\g<0>", on_a_line(" ".join(text.split())))
+    parts = _SPAN.split(on_a_line(" ".join(text.split())))
+    parts[::2] = [_SPECIAL.sub(r"\\\g<0>", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def coded(text: str) -> Markup:

@@ -22,7 +22,7 @@ def test_text_of_strangers_is_only_text() -> None:
             source='x = """\n```\n"""\n',
         )
     )
-    assert "### \\@all \\[x\\]\\(http://y\\) \\`z\\` \\# no heading\n" in text
+    assert "### \\@all \\[x\\]\\(http://y\\) `z` \\# no heading\n" in text
     assert "\\<img src=x\\>\\|y.diff" in text
     assert '````python\nx = """\n```\n"""\n````' in text
 
@@ -41,3 +41,10 @@ def test_the_test_of_a_report_is_none_that_a_patch_brought() -> None:
     text = text_of(replace(found, brought=(better,)))
     assert "x = 1" in text
     assert "y = 2" not in text
+
+
+def test_a_ranking_by_tests_of_an_earlier_run_shows_the_test_of_its_proof() -> None:
+    found = record(row("a.diff", "pp"))
+    given = tuple(test for attempt in found.attempts for test in attempt.tests)
+    text = text_of(replace(found, issues=(), attempts=(), given=given, ranked=""))
+    assert text.count("```python\n") == text.count("the test above") == 1
