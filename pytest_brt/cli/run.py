@@ -72,7 +72,7 @@ def run_bare(typed: Sequence[str], options: Sequence[str], root: str | None = No
     """
     # The project's modules are taken for nobody else's, whatever they are called.
     sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]  # noqa: PTH109
-    from pytest_brt.plugin.session import TYPED, run_apart  # it is half of the package
+    from pytest_brt.plugin.session import TYPED, run_apart  # imported late: start-up time
     from pytest_brt.project.pytest_config import DECLARING
 
     if root is None and any(map(os.path.isfile, DECLARING)):

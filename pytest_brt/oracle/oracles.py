@@ -1,4 +1,4 @@
-"""The four oracles, and the one about command lines, asked about a report that was run."""
+"""The oracles: what a report that was run says is wrong, as drafts of tests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MISTAKES = frozenset(
 _RAISES = re.compile(r"(?i:\braises?\b)[\s:`~]*(?:\w+\.)*([A-Z]\w+)")
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 #: Signs that make a complaint plain.
-_PLAIN = 2
+_SIGNS_NEEDED = 2
 _EXPECTED = ClaimRole.EXPECTED
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 #: How a test runs a command line.
@@ -125,13 +125,13 @@ def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
         if expression and claim.raised and not {claim.exception, *_MISTAKES} & kinds:
             yield Draft(
                 kind=OracleKind.MUST_RAISE,
-                body=(_awaiting(claim.raised, expression),),
+                body=(_raises_block(claim.raised, expression),),
                 sentence=f"`{shorten(expression)}` must raise {claim.exception}.",
                 expects=one.raised,
             )
 
 
-def _awaiting(raised: Raised, expression: str) -> str:
+def _raises_block(raised: Raised, expression: str) -> str:
     return f"with pytest.raises({raised.type}):\n{indented(expression)}"
 
 
@@ -159,7 +159,7 @@ def gives_stated_value(_: ObservedReport, one: Observation) -> Iterator[Draft]:
 
 
 def _as_source(text: str, result: Result) -> str:
-    """Return what a result is to be compared with, "" where it is that, or that is unsure."""
+    """Return what a result is to be compared with, "" if it is that already, or is unclear."""
     text = text.strip()
     if not text or result.quoted_by(text):
         return ""
@@ -186,12 +186,12 @@ def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draf
     is_told = quoting[0].role is ClaimRole.ACTUAL
     signs = _is_last(observed, one) + is_told + bool(_in_title(observed, one))
     if not quoting[0].text:
-        signs += _PLAIN
+        signs += _SIGNS_NEEDED
     yield Draft(
         kind=OracleKind.GONE,
         body=comparison(result, "", differs=True),
         sentence=f"`{shorten(one.source)}` must no longer give {shorten(result.text)}.",
-        evidence=Evidence.REPORTED_VALUE if signs >= _PLAIN else Evidence.OTHER,
+        evidence=Evidence.REPORTED_VALUE if signs >= _SIGNS_NEEDED else Evidence.OTHER,
         signs=signs,
     )
 
@@ -268,8 +268,8 @@ def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
 def _in_title(observed: ObservedReport, one: Observation) -> int:
     """Return how many names and words of a statement the report's title has."""
     title = _NAME.findall(observed.reading.issue.title.lower())
-    builtins = one.names.reads - one.names.used
-    names = {*_NAME.findall(one.source)} - builtins - {*keyword.kwlist}
+    standard = one.names.reads - one.names.used
+    names = {*_NAME.findall(one.source)} - standard - {*keyword.kwlist}
     return len({name.lower() for name in names}.intersection(title))
 
 
@@ -299,11 +299,11 @@ def already_right(observed: ObservedReport) -> Iterator[Draft]:
 
 
 def _raised(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, ...]]]:
-    """Yield the same of a statement that raises, as it should."""
+    """Yield checks that a wanted exception is raised."""
     expression = evaluated_expression(one.source)
     for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
         if expression and claim.raised and claim.exception in _kinds(one.raised):
-            yield OracleKind.MUST_RAISE, claim, (_awaiting(claim.raised, expression),)
+            yield OracleKind.MUST_RAISE, claim, (_raises_block(claim.raised, expression),)
 
 
 def _holding(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, ...]]]:

@@ -30,7 +30,7 @@ from pytest_brt.types import (
     distinct,
 )
 
-if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
+if TYPE_CHECKING:  # what patches need is imported late: start-up time
     from pytest_brt.pipeline.ranking import Ranking
     from pytest_brt.project.index import Index
 

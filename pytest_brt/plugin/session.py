@@ -62,7 +62,7 @@ NO_LEADER = 7
 #: What a ranking comes to that has a clear leader.
 _LEADS = (Status.BEST, Status.ONLY)
 #: Options that change no result: what is written where, how many at a time, how long it may take.
-_IDLE = ("replies", "report", "jobs", "budget", "memory", "executor")
+_CHANGE_NO_RESULT = ("replies", "report", "jobs", "budget", "memory", "executor")
 #: Seconds between two signs of life, where not all is shown.
 _APART = 10.0
 #: How pytest ends what did not come to its end.
@@ -159,7 +159,7 @@ class Session:
         if getattr(option, "numprocesses", None):
             option.brt_jobs, option.dist = option.brt_jobs or [str(option.numprocesses)], "no"
         config.pluginmanager.add_hookspecs(Hooks)
-        _heed_signals(config)
+        _interrupt_on_signals(config)
         try:
             self.options = read_options(option, config.rootpath)
             self._plan_run()
@@ -186,7 +186,7 @@ class Session:
         ranked = (issue.id for issue in issues if options.repair in (None, issue.source))
         elsewhere, jobs = None, options.jobs
         if options.executor:
-            from pytest_brt.pipeline.ranking import Workers  # what ranks is a fifth of the package
+            from pytest_brt.pipeline.ranking import Workers  # imported late: start-up time
 
             workers = Workers(options.executor, partial(inputs.shut_in, options), engine.limits)
             config.add_cleanup(workers.close)
@@ -219,7 +219,7 @@ class Session:
         )
         cache, host = inputs.cache_folder(self.config), options.test_file
         models = inputs.open_models(self.config, options, cache)
-        decisive = {**vars(options), **dict.fromkeys(_IDLE)}
+        decisive = {**vars(options), **dict.fromkeys(_CHANGE_NO_RESULT)}
         facts = self.setting.version, self.setting.tree, subject, self.setting.sandbox, decisive
         self._journal = Journal(cache and cache / "journal.jsonl", content_id(*map(repr, facts)))
         return Workbench(
@@ -293,11 +293,11 @@ class Session:
             refused = getattr(future.result(), "refused", None)
             if refused:
                 pytest.skip(plain(refused.text))
-        elif not (isinstance(error, ModelProblem) and self._unheard):  # that breaks nothing of ours
+        elif not (isinstance(error, ModelProblem) and self._why_no_answer):
             pytest.fail(_failure(error), pytrace=False)
 
     @property
-    def _unheard(self) -> str:
+    def _why_no_answer(self) -> str:
         """Why no model ever answered though one was asked, else ""."""
         return self.bench.model.usage.unheard
 
@@ -363,23 +363,23 @@ class Session:
     def _exit_code(self, record: RunRecord) -> int:
         """Return the exit code of a run that nothing broke: docs/ci.md."""
         if self.options.repair:  # what is repaired need not be reproduced, as tests may be given
-            is_reached = any(not fix.broken for fix, _ in distinct(record.repairs))
+            has_succeeded = any(not fix.broken for fix, _ in distinct(record.repairs))
         else:
             issues = {job.issue for job in self._jobs if not job.patch}
             tests = [test for one in record.attempts for test in one.tests]
-            is_reached = issues <= {test.test.issue for test in tests if test.judgement.counts}
+            has_succeeded = issues <= {test.test.issue for test in tests if test.judgement.counts}
             if any(job.patch for job in self._jobs):
                 found = bug_tests([*tests, *record.given, *record.brought])
-                is_reached &= any(_passes(rank.result, found) for rank in record.ranks)
-        if not is_reached:
-            return NO_MODEL if self._unheard else 1
+                has_succeeded &= any(_passes(rank.result, found) for rank in record.ranks)
+        if not has_succeeded:
+            return NO_MODEL if self._why_no_answer else 1
         has_leader = not record.ranks or answer_ranking(record).status in _LEADS
         return 0 if self.options.repair or has_leader else NO_LEADER
 
     def _advice(self, report: Report) -> Iterator[str]:
         """Yield what the exit code means, and what to do next."""
         if report.exit_code == NO_MODEL:
-            yield f"exit code {NO_MODEL}: no model answered: {self._unheard}"
+            yield f"exit code {NO_MODEL}: no model answered: {self._why_no_answer}"
         made = any(test.candidate and test.issue for test in report.tests)
         if made and self.bench.cache is not None and not report.rankings:
             yield (
@@ -411,18 +411,15 @@ def _failure(error: BaseException) -> str:
     return plain(f"internal error in pytest-brt: please report it with what follows\n\n{frames}")
 
 
-def _heed_signals(config: pytest.Config) -> None:
-    """End like a run that is interrupted where a job is cancelled, or its terminal closed.
-
-    That is with what was found, and with everything cleared away.
-    """
+def _interrupt_on_signals(config: pytest.Config) -> None:
+    """Treat SIGTERM and SIGHUP as Ctrl-C: results so far are written, and copies are removed."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # under nohup one is ignored
             signal.signal(number, signal.default_int_handler)
-            config.add_cleanup(partial(_end_by, number))
+            config.add_cleanup(partial(_restore_default, number))
 
 
-def _end_by(number: int) -> None:
+def _restore_default(number: int) -> None:
     signal.signal(number, signal.SIG_DFL)
 
 

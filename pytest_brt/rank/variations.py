@@ -65,7 +65,7 @@ def find_variations(bug_tests: Iterable[JudgedTest], runner: Runner) -> tuple[Va
     calls.sort(key=lambda call: (call.is_varied, len("".join(call.statements))))
     root = Path(runner.subject.root)
     return tuple(
-        replace(call, before=before, stumbles=_stumbles(before, root))
+        replace(call, before=before, stumbles=_crashes_by_accident(before, root))
         for call, before in zip(calls, run_calls(calls, (), runner), strict=True)
         if before != Outcome()
     )
@@ -138,8 +138,8 @@ def _outcome(results: Sequence[StatementResult], size: int) -> Outcome:
     return Outcome(text=text[:_LONGEST] if is_steady(text) else "")
 
 
-def _stumbles(before: Outcome, root: Path) -> bool:
-    """Say whether the project's code raised something there, by a line that does not say so."""
+def _crashes_by_accident(before: Outcome, root: Path) -> bool:
+    """Say whether the project's code raised by accident: at a line without raise or assert."""
     frame = before.frame
     if frame is None or not frame.project:
         return False
@@ -155,7 +155,8 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
 
     One that does on all of them what the unpatched code does, unlike another patch, may handle the
     reported input alone. It does where it raises the very same exception for a variation at which
-    that code stumbles, and a patch that breaks nothing gives a value, not the same one everywhere.
+    that code crashes by accident, and a patch that breaks nothing gives a value, not the same one
+    everywhere.
     """
     rows = [(call, given) for call, given in _rows(compared, calls) if call.is_varied]
     same = [r.name for r in compared if all(given[r.name] == call.before for call, given in rows)]

@@ -1,8 +1,9 @@
-"""What becomes of tests that ran: how much is held of them, shorter ones, and which are shown.
+"""What becomes of tests that ran: how likely each is right, and which are shown.
 
 How often a model's tests are right was not measured here: the confidence puts them in order and is
 not said. One counts by itself where it compares the values of the report, or where its failure is
-the reported one and most samples fail so; else where a model's words for it hold (`questions`).
+the reported one and most samples fail so; else where a model names the words of the report that
+ask for it (`auto`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def reduce_test(item: JudgedTest, bench: Workbench) -> JudgedTest:
     A sixth of the tests that models write carry assertions that have nothing to do with the bug
     (paper 001, requirement 4); each of them can break a right fix. Those that hold before the
     failing one are cut, and what they call goes on running. The shorter test is run; the longer
-    one stays where that fails otherwise.
+    one is kept if it fails differently.
     """
     test, runs = item.test, item.judgement.runs
     source = test.source or ""
@@ -45,13 +45,13 @@ def without_assertions(source: str, line: int) -> str:
         end = node.end_lineno or node.lineno
         if isinstance(node, ast.Assert) and end < line:
             kept = node.test
-            if isinstance(kept, ast.Compare) and not any(map(_acts, kept.comparators)):
+            if isinstance(kept, ast.Compare) and not any(map(_may_act, kept.comparators)):
                 kept = kept.left
             call = f"{' ' * node.col_offset}{ast.unparse(kept)}"
-            lines[node.lineno - 1 : end] = [call] if _acts(kept) else []
+            lines[node.lineno - 1 : end] = [call] if _may_act(kept) else []
     return "\n".join(lines)
 
 
-def _acts(node: ast.expr) -> bool:
+def _may_act(node: ast.expr) -> bool:
     """Return whether an expression may call or bind something."""
     return "(" in ast.unparse(node)

@@ -178,7 +178,7 @@ class FileChange:
 
 
 class OracleKind(StrEnum):
-    """A kind of oracle: one row each; a rule of `oracle.rules` drafts tests of it."""
+    """A kind of oracle: one row each; a function of `oracle/` drafts tests of it."""
 
     NO_RAISE = "no-raise"
     MUST_RAISE = "must-raise"
@@ -245,7 +245,7 @@ class CandidateTest:
     source: str | None
     #: The existing test file it would be added to, or "".
     host: str = ""
-    #: What the report says the failure looks like, for `judge`.
+    #: The exception that the statement raised on the unpatched tree, for `judge`.
     expects: Raised | None = None
     #: Fixtures and data that came with it.
     support: tuple[FileChange, ...] = ()
