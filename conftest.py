@@ -16,4 +16,6 @@ def nothing_active(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the golden files be written anew."""
-    parser.addoption("--update-golden", action="store_true", help="write tests/render/golden anew")
+    parser.addoption(
+        "--update-golden", action="store_true", help="write tests/render/golden anew"
+    )

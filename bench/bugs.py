@@ -80,15 +80,23 @@ class Run:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare what every bench takes."""
-    parser.add_argument("index", nargs="+", type=Path, metavar="INDEX", help="lists of reports")
+    parser.add_argument(
+        "index", nargs="+", type=Path, metavar="INDEX", help="lists of reports"
+    )
     parser.add_argument(
         "--out", type=Path, required=True, help="folder for the runs; kept ones count"
     )
     parser.add_argument(
-        "--brt", default=f"{sys.executable} -m pytest_brt", help="the command (default: this one)"
+        "--brt",
+        default=f"{sys.executable} -m pytest_brt",
+        help="the command (default: this one)",
     )
-    parser.add_argument("--only", action="append", metavar="PART", help="reports with PART in id")
-    parser.add_argument("--half", choices=["A", "B"], help="reports of one half of the projects")
+    parser.add_argument(
+        "--only", action="append", metavar="PART", help="reports with PART in id"
+    )
+    parser.add_argument(
+        "--half", choices=["A", "B"], help="reports of one half of the projects"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="reports at a time (default 1)")
 
 
@@ -109,7 +117,9 @@ def read_bugs(arguments: argparse.Namespace) -> list[Bug]:
 
 def _bug(entry: dict[str, Any], data: str) -> Bug:
     base = Path(entry["base"])
-    path = os.pathsep.join(str((base / part).resolve()) for part in entry.get("pythonpath", ["."]))
+    path = os.pathsep.join(
+        str((base / part).resolve()) for part in entry.get("pythonpath", ["."])
+    )
     variables = {**entry.get("envvars", {}), "PYTHONPATH": path}
     return Bug(
         name=entry["instance_id"],
@@ -150,14 +160,20 @@ def _execute(command: Sequence[str], folder: Path) -> tuple[int, float]:
     spent = [sys.executable, str(Path(__file__).with_name("spent.py")), str(_LONGEST)]
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
-            [*spent, *command], cwd=folder, stdout=output, stderr=subprocess.STDOUT, env=variables
+            [*spent, *command],
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=variables,
         )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode, used.ru_utime + used.ru_stime
 
 
-def each(bugs: Sequence[Bug], jobs: int, work: Callable[[Bug], T]) -> Iterator[tuple[Bug, T]]:
+def each(
+    bugs: Sequence[Bug], jobs: int, work: Callable[[Bug], T]
+) -> Iterator[tuple[Bug, T]]:
     """Yield each bug with what `work` makes of it, in order, as soon as it is there."""
     with ThreadPoolExecutor(jobs) as pool:
         yield from zip(bugs, pool.map(work, bugs), strict=True)

@@ -86,7 +86,9 @@ def _places(bug: Bug, arguments: argparse.Namespace) -> tuple[str, ...]:
     """Return the places of a report, as in "pkg/core.py::Class.method", likeliest first."""
     words = ["issue", str(bug.issue), "--guard", "no", "--strategy", "replay"]
     kept = arguments.out / "replay" / bug.name / "run.json"
-    report = run(bug, arguments, *words, kind="replay" if kept.exists() else "places").report
+    report = run(
+        bug, arguments, *words, kind="replay" if kept.exists() else "places"
+    ).report
     if not report or not report.answer.places:  # an older version has a command of its own
         report = run(bug, arguments, "localise", str(bug.issue), kind="localise").report
     return report.answers[0].places[:_PLACES] if report and report.answers else ()
@@ -104,9 +106,9 @@ def changed_functions(bug: Bug) -> Iterator[tuple[str, str]]:
 
 def _is_test(path: str) -> bool:
     parts = PurePosixPath(path).parts
-    return any(part in ("test", "tests", "testing") for part in parts[:-1]) or parts[-1].startswith(
-        ("test_", "conftest")
-    )
+    return any(part in ("test", "tests", "testing") for part in parts[:-1]) or parts[
+        -1
+    ].startswith(("test_", "conftest"))
 
 
 def _changed_lines(file: object) -> Iterator[int]:
@@ -165,7 +167,11 @@ def _figures(group: Sequence[Outcome]) -> dict[str, float]:
 def _row(name: str, group: Sequence[Outcome]) -> str:
     figures = _figures(group)
     shares = (share(int(figures[key]), len(group)) for key in ("first", "two", "function"))
-    return f"{name[:28]:28} " + " ".join(f"{one:>16}" for one in shares) + f" {figures['place']:6}"
+    return (
+        f"{name[:28]:28} "
+        + " ".join(f"{one:>16}" for one in shares)
+        + f" {figures['place']:6}"
+    )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,9 @@ from pytest_brt.model.spec import read_spec
 ANSWERS, TOKENS, CONTEXT = 16, 48, 4096
 PROMPT = "def clamp(value, low, high):\n    return max(low, min(value, low))\n\n" * 16
 _WORDS = {"type": "string", "maxLength": 400}
-_FORM = json.dumps({"type": "object", "properties": {"words": _WORDS}, "required": ["words"]})
+_FORM = json.dumps(
+    {"type": "object", "properties": {"words": _WORDS}, "required": ["words"]}
+)
 
 
 def cpu_of(pid: int) -> float:
@@ -51,7 +53,9 @@ def ours(path: str, engine: str, schema: str) -> float:
     pid = started(model.server)
     begin = cpu_of(pid) + time.process_time()
     message = Message("user", PROMPT)
-    model.complete(Request(messages=(message,), n=ANSWERS, max_tokens=TOKENS, schema=schema))
+    model.complete(
+        Request(messages=(message,), n=ANSWERS, max_tokens=TOKENS, schema=schema)
+    )
     spent = cpu_of(pid) + time.process_time() - begin
     model.close()
     return spent / usage.cost.tokens
@@ -73,7 +77,9 @@ def server(path: str, schema: str) -> float:
     for _ in range(ANSWERS // 8):
         _, told, _ = child.send("/chat/completions", 3600, body)
         lengths = [len(choice["message"]["content"]) for choice in told["choices"]]
-        tokens += round(told["usage"]["completion_tokens"] * sum(lengths) / max(1, lengths[0]))
+        tokens += round(
+            told["usage"]["completion_tokens"] * sum(lengths) / max(1, lengths[0])
+        )
     spent = cpu_of(pid) - begin
     child.close()
     return spent / tokens

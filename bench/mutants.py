@@ -62,12 +62,17 @@ NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 def changes_of(node: ast.AST) -> list[tuple[str, ast.AST]]:
     """Return what may stand in place of a node, each with the name of what was done."""
     match node:
-        case ast.Compare(left=left, ops=[op, *others], comparators=right) if type(op) in NEGATED:
+        case ast.Compare(left=left, ops=[op, *others], comparators=right) if (
+            type(op) in NEGATED
+        ):
             negated = NEGATED[type(op)]()
             return [("comparison", ast.Compare(left, [negated, *others], right))]
         case ast.BoolOp(op=op, values=values):
             return [
-                ("and/or", ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values))
+                (
+                    "and/or",
+                    ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values),
+                )
             ]
         case ast.Constant(value=bool() as value):
             return [("constant", ast.Constant(not value))]
@@ -91,7 +96,9 @@ def in_place(text: str, node: ast.stmt | ast.expr, new: ast.AST) -> str:
     tail = lines[last - 1].encode()[node.end_col_offset :].decode()
     inside = ast.unparse(ast.fix_missing_locations(new))
     inside = f"({inside})" if isinstance(new, ast.expr) else inside
-    changed = "\n".join([*lines[: node.lineno - 1], head + inside + tail, *lines[last:]]) + "\n"
+    changed = (
+        "\n".join([*lines[: node.lineno - 1], head + inside + tail, *lines[last:]]) + "\n"
+    )
     try:  # before Python 3.12, positions inside of f-strings are none of the file
         return changed if ast.dump(ast.parse(changed)) != ast.dump(ast.parse(text)) else ""
     except SyntaxError:
@@ -123,7 +130,9 @@ def draw(count: int, seed: int) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def places(tree: ast.Module) -> Iterator[tuple[ast.stmt | ast.expr, list[int], str, ast.AST]]:
+def places(
+    tree: ast.Module,
+) -> Iterator[tuple[ast.stmt | ast.expr, list[int], str, ast.AST]]:
     """Yield what can be changed: the node, the lines it is reached by, how, and by what."""
     stack: list[tuple[ast.AST, list[int]]] = [(tree, [])]
     while stack:
@@ -150,7 +159,16 @@ class Covered:
             rules.write_text(COVERAGE.format(root=ROOT, folder=folder.resolve()), "utf-8")
             seen = {**os.environ, "COVERAGE_PROCESS_START": str(rules.resolve())}
             log = f"--junitxml={folder / 'times.xml'}"
-            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", log, SCENARIOS]
+            command = [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "no:randomly",
+                log,
+                SCENARIOS,
+            ]
             subprocess.run(command, cwd=ROOT, env=seen, check=False)
             combine = [sys.executable, "-m", "coverage", "combine", f"--rcfile={rules}"]
             subprocess.run(
@@ -163,7 +181,9 @@ class Covered:
             file = case.attrib["classname"].replace(".", "/") + ".py"
             self.seconds[f"{file}::{case.attrib['name']}"] = float(case.attrib["time"])
         self.alike = [
-            group for path in Path(ROOT, SCENARIOS).glob("test_*.py") for group in alike(path)
+            group
+            for path in Path(ROOT, SCENARIOS).glob("test_*.py")
+            for group in alike(path)
         ]
 
     def scenarios(self, file: str, lines: list[int]) -> list[str]:
@@ -187,14 +207,18 @@ def alike(path: Path) -> Iterator[set[str]]:
     for fixture in functions:
         if any("scope='module'" in ast.unparse(mark) for mark in fixture.decorator_list):
             name = path.relative_to(ROOT).as_posix()
-            yield {f"{name}::{test}" for test, given in taken.items() if fixture.name in given}
+            yield {
+                f"{name}::{test}" for test, given in taken.items() if fixture.name in given
+            }
 
 
 def notices(tests: list[str]) -> bool:
     """Return whether some test fails."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", *tests]
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False
+        )
     except subprocess.TimeoutExpired:
         return True
     return done.returncode not in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -207,13 +231,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
     parser.add_argument("--only", choices=RUNS, help="one kind of run")
-    parser.add_argument("--most", type=int, default=40, help="scenarios that are run on one mutant")
+    parser.add_argument(
+        "--most", type=int, default=40, help="scenarios that are run on one mutant"
+    )
     options = parser.parse_args()
     covered = Covered(options.out.with_suffix(".covered"))
     runs = [options.only] if options.only else list(RUNS)
     lines = options.out.read_text("utf-8").splitlines() if options.out.exists() else []
     known = {
-        (one["at"], one["done"], one["run"], one["new"]): one for one in map(json.loads, lines)
+        (one["at"], one["done"], one["run"], one["new"]): one
+        for one in map(json.loads, lines)
     }
     table: Counter[tuple[str, ...]] = Counter()
     for mutant in draw(options.count, options.seed):
@@ -251,7 +278,9 @@ def main() -> None:
         )
     for room in ROOMS:
         row = {key[1:]: number for key, number in table.items() if key[0] == room}
-        told = [f"{sum(n for key, n in row.items() if run in key)} by {run}" for run in runs]
+        told = [
+            f"{sum(n for key, n in row.items() if run in key)} by {run}" for run in runs
+        ]
         print(
             f"{room}: {sum(row.values())} mutants; {', '.join(told)}; {row.get((), 0)} slip through"
         )

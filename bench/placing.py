@@ -70,7 +70,9 @@ def main() -> int:
         counts = (f"{key} {sum(getattr(one, key) for one in found)}" for key in _KEYS)
         print(f"{bug.name:40} of {len(found)}: {', '.join(counts)}", flush=True)
     total = max(1, len(placed))
-    shares = {key: round(sum(getattr(one, key) for one in placed) / total, 3) for key in _KEYS}
+    shares = {
+        key: round(sum(getattr(one, key) for one in placed) / total, 3) for key in _KEYS
+    }
     print(json.dumps({"tests": len(placed), **shares}))
     return 0 if placed else 1
 
@@ -78,7 +80,9 @@ def main() -> int:
 _KEYS = ("f2p", "candidate", "host")
 
 
-def _place(bug: Bug, data: Mapping[str, object], arguments: argparse.Namespace) -> Iterator[Placed]:
+def _place(
+    bug: Bug, data: Mapping[str, object], arguments: argparse.Namespace
+) -> Iterator[Placed]:
     """Yield what becomes of each true test of a bug, given as a model's only reply."""
     fix = arguments.out / "fixes" / bug.name / FIX
     if not fix.exists():
@@ -108,7 +112,9 @@ def true_tests(base: Path, data: Mapping[str, object]) -> Iterator[TrueTest]:
     wanted = data["FAIL_TO_PASS"]
     nodes = json.loads(wanted) if isinstance(wanted, str) else list(wanted)  # type: ignore[call-overload]
     patch = str(data["test_patch"])
-    touched = [line[6:].split("\t")[0] for line in patch.split("\n") if line.startswith("+++ b/")]
+    touched = [
+        line[6:].split("\t")[0] for line in patch.split("\n") if line.startswith("+++ b/")
+    ]
     if any(not path.endswith(".py") or "/roots/" in path for path in touched):
         return
     with tempfile.TemporaryDirectory() as name:
@@ -118,7 +124,9 @@ def true_tests(base: Path, data: Mapping[str, object]) -> Iterator[TrueTest]:
             if (base / path).is_file():
                 (folder / path).write_bytes((base / path).read_bytes())
         command = ["patch", "-p1", "-s", "-f"]
-        subprocess.run(command, input=patch.encode(), cwd=folder, capture_output=True, check=False)
+        subprocess.run(
+            command, input=patch.encode(), cwd=folder, capture_output=True, check=False
+        )
         for node in sorted({str(node).partition("[")[0] for node in nodes}):
             path, *names = node.split("::")
             if (folder / path).is_file():
@@ -138,7 +146,9 @@ def code_of(text: str, names: Sequence[str]) -> str:
         return ""
     first = min([found.lineno, *(mark.lineno for mark in found.decorator_list)])
     code = textwrap.dedent("\n".join(text.split("\n")[first - 1 : found.end_lineno]))
-    return code if len(names) == 1 else f"class {names[0]}:\n{textwrap.indent(code, '    ')}"
+    return (
+        code if len(names) == 1 else f"class {names[0]}:\n{textwrap.indent(code, '    ')}"
+    )
 
 
 if __name__ == "__main__":

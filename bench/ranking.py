@@ -64,7 +64,11 @@ class Ranked:
     def order(self) -> Order | None:
         """The labels in their order, where it can be right or wrong and rests on a test."""
         both = self.pool.right and self.pool.wrong
-        if self.ranking is None or self.report is None or not (both and self.report.bug_tests):
+        if (
+            self.ranking is None
+            or self.report is None
+            or not (both and self.report.bug_tests)
+        ):
             return None
         return order_of(self.ranking, self.pool.right)
 
@@ -102,7 +106,9 @@ def _arguments() -> argparse.Namespace:
     )
     add_options(parser)
     parser.add_argument("--bugs", type=Path, required=True, help="the true fixes")
-    parser.add_argument("--candidates", type=Path, required=True, help="the labelled patches")
+    parser.add_argument(
+        "--candidates", type=Path, required=True, help="the labelled patches"
+    )
     parser.add_argument("--own-tests", type=Path, help="tests that patches bring")
     parser.add_argument("--pool", action="append", choices=POOLS, help="this pool alone")
     parser.add_argument("--guard", default="auto", help="seconds for existing tests")
@@ -134,7 +140,12 @@ def _pools(arguments: argparse.Namespace) -> list[Pool]:
             (right if one["plausible"] else wrong).add(f"c{number:02}.diff")
         (folder / FIX).write_text(fixes[bug.name].rstrip("\n") + "\n", "utf-8")
         pools.append(
-            Pool(bug=bug, folder=folder, right=frozenset({*right, FIX}), wrong=frozenset(wrong))
+            Pool(
+                bug=bug,
+                folder=folder,
+                right=frozenset({*right, FIX}),
+                wrong=frozenset(wrong),
+            )
         )
     return pools
 
@@ -150,11 +161,15 @@ def _with_tests(text: str, tests: str, tree: Path) -> str:
         return alone
     whole = f"{alone}{tests.rstrip()}\n"
     check = ["git", "apply", "--check", "-"]
-    done = subprocess.run(check, input=whole, cwd=tree, text=True, capture_output=True, check=False)
+    done = subprocess.run(
+        check, input=whole, cwd=tree, text=True, capture_output=True, check=False
+    )
     return alone if done.returncode else whole
 
 
-def _rank_all(pools: Sequence[Pool], kind: str, arguments: argparse.Namespace) -> Iterator[Ranked]:
+def _rank_all(
+    pools: Sequence[Pool], kind: str, arguments: argparse.Namespace
+) -> Iterator[Ranked]:
     """Rank the pools of one kind, and print a line for each."""
     chosen = {pool.bug.name: pool for pool in pools if _is_ranked(pool, kind)}
 
@@ -216,7 +231,9 @@ def _show(kind: str, ranked: Sequence[Ranked]) -> dict[str, object]:
         print(f"{evidence:28} {share(right, len(clear)):>20} {mean:>6}")
     best = [one for one in ranked if one.ranking and one.ranking.status == "best"]
     correct = sum(one.ranking.leader in one.pool.right for one in best if one.ranking)
-    print(f"called the best, and right: {share(correct, len(best))}, of {len(ranked)} pools")
+    print(
+        f"called the best, and right: {share(correct, len(best))}, of {len(ranked)} pools"
+    )
     rejected, tried = _rejections(ranked)
     print(f"wrong patches rejected by right tests: {share(rejected, tried)}")
     cpu = [one.cpu / max(1, len(one.ranking.patches)) for one in ranked if one.ranking]
@@ -224,7 +241,13 @@ def _show(kind: str, ranked: Sequence[Ranked]) -> dict[str, object]:
         print(f"CPU seconds a patch: {fmean(cpu):.1f}")
     clear = [one for one in ranked if one.is_clear]
     right = sum(one.ranking.leader in one.pool.right for one in clear if one.ranking)
-    return {**figures, "clear": len(clear), "clear_right": right, "rejected": rejected, "of": tried}
+    return {
+        **figures,
+        "clear": len(clear),
+        "clear_right": right,
+        "rejected": rejected,
+        "of": tried,
+    }
 
 
 def _rejections(ranked: Sequence[Ranked]) -> tuple[int, int]:
@@ -236,7 +259,11 @@ def _rejections(ranked: Sequence[Ranked]) -> tuple[int, int]:
     for one in ranked:
         patches = one.ranking.patches if one.ranking else ()
         fix = next((patch for patch in patches if patch.name == FIX), None)
-        right = [name for name, result in fix.results.items() if result == "PASS"] if fix else []
+        right = (
+            [name for name, result in fix.results.items() if result == "PASS"]
+            if fix
+            else []
+        )
         for patch in patches:
             if patch.name in one.pool.wrong:
                 results = [patch.results[name] for name in right if name in patch.results]

@@ -63,13 +63,17 @@ def main() -> int:
     parser.add_argument("--tests", action="store_true", help="list every candidate")
     arguments = parser.parse_args()
     outcomes = []
-    for bug, ran in each(read_bugs(arguments), arguments.jobs, lambda bug: _run(bug, arguments)):
+    for bug, ran in each(
+        read_bugs(arguments), arguments.jobs, lambda bug: _run(bug, arguments)
+    ):
         outcome = outcome_of(bug, ran)
         outcomes.append(outcome)
         print(_line(outcome), flush=True)
         if arguments.tests:
             for test in outcome.tests:
-                print(f"    {'right' if test.right else 'wrong'} {test.evidence:20} {test.name}")
+                print(
+                    f"    {'right' if test.right else 'wrong'} {test.evidence:20} {test.name}"
+                )
     figures = {name: _figures(group) for name, group in _groups(outcomes).items()}
     _print_groups(figures)
     _print_evidence(outcomes)
@@ -102,16 +106,16 @@ def outcome_of(bug: Bug, ran: Run) -> Outcome:
         )
         for test in report.bug_tests
     )
-    return Outcome(bug=bug, tests=tests, status=report.answer.status, cpu=ran.cpu, problem="")
+    return Outcome(
+        bug=bug, tests=tests, status=report.answer.status, cpu=ran.cpu, problem=""
+    )
 
 
 def _line(outcome: Outcome) -> str:
     right = next((rank for rank, test in enumerate(outcome.tests, 1) if test.right), 0)
     place = f"right at {right}" if right else ("none right" if outcome.tests else "no test")
-    status = outcome.status or outcome.problem
-    return (
-        f"{outcome.bug.name:40} {place:12} of {len(outcome.tests)}  {outcome.cpu:6.1f} s  {status}"
-    )
+    status, many = outcome.status or outcome.problem, len(outcome.tests)
+    return f"{outcome.bug.name:40} {place:12} of {many}  {outcome.cpu:6.1f} s  {status}"
 
 
 def _groups(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
@@ -146,7 +150,9 @@ def _print_groups(figures: dict[str, dict[str, float]]) -> None:
     columns: dict[str, Callable[[dict[str, float]], str]] = {
         "right first": lambda one: share(int(one["first"]), int(one["n"])),
         "right at all": lambda one: share(int(one["any"]), int(one["n"])),
-        "Reproduced right": lambda one: share(int(one["reproduced_right"]), int(one["reproduced"])),
+        "Reproduced right": lambda one: share(
+            int(one["reproduced_right"]), int(one["reproduced"])
+        ),
         "tests right": lambda one: share(int(one["tests_right"]), int(one["tests"])),
         "CPU s": lambda one: f"{one['cpu']:.1f}",
     }

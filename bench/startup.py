@@ -66,8 +66,12 @@ def main() -> None:
     """Print what was measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="5 rounds instead of 40")
-    parser.add_argument("--without", metavar="PYTHON", help="an environment with pytest alone")
-    parser.add_argument("--with", metavar="PYTHON", dest="having", help="one with this package")
+    parser.add_argument(
+        "--without", metavar="PYTHON", help="an environment with pytest alone"
+    )
+    parser.add_argument(
+        "--with", metavar="PYTHON", dest="having", help="one with this package"
+    )
     arguments = parser.parse_args()
     os.environ.pop("PYTEST_ADDOPTS", None)
     with tempfile.TemporaryDirectory() as name:

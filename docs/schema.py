@@ -147,7 +147,9 @@ def page() -> str:
     kinds = classes()
     plain = [k for k in kinds.values() if not issubclass(k, Enum)]
     words = [k for k in kinds.values() if issubclass(k, Enum)]
-    order = sorted(plain, key=lambda kind: (kind is not Report, kind.__module__, kind.__name__))
+    order = sorted(
+        plain, key=lambda kind: (kind is not Report, kind.__module__, kind.__name__)
+    )
     parts = [HEAD]
     for kind in order:
         parts.append(f"\n## {kind.__name__}\n\n{summary(kind)}\n\n{KEYS}")

@@ -88,7 +88,9 @@ class Release:
 
     def is_whole(self, file: Path) -> bool:
         """Tell whether the file is there and is, byte for byte, the source distribution."""
-        return file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == self.sha256
+        return (
+            file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == self.sha256
+        )
 
 
 def known() -> list[str]:
@@ -132,7 +134,9 @@ def _fetch(release: Release, cache: Path) -> Path:
         with tempfile.TemporaryDirectory(dir=cache) as name:
             fetched = _download(release, Path(name))
             if not release.is_whole(fetched):
-                raise ExampleError(f"{release.sdist} does not have the sha256 of example.toml")
+                raise ExampleError(
+                    f"{release.sdist} does not have the sha256 of example.toml"
+                )
             fetched.replace(kept)
     return kept
 
@@ -148,7 +152,14 @@ def _download(release: Release, folder: Path) -> Path:
     backend.write_text(
         STAND_IN.format(package=release.package, version=release.version), encoding="utf-8"
     )
-    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+    ]
     command += ["download", "--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
     command += ["--retries", "2", "--require-hashes", "--requirement", str(requirements)]
     pip = subprocess.run(
@@ -161,7 +172,9 @@ def _download(release: Release, folder: Path) -> Path:
     )
     if pip.returncode != 0:
         said = pip.stderr.splitlines() or ["it does not say why"]
-        reason = next((line for line in said if line.lower().startswith("error:")), said[-1])
+        reason = next(
+            (line for line in said if line.lower().startswith("error:")), said[-1]
+        )
         raise ExampleError(f"pip cannot download {release.sdist}: {reason.strip()}")
     return folder / release.sdist
 
@@ -189,7 +202,9 @@ def run(example: Path, tree: Path, extra: Sequence[str] = ()) -> int:
         print("run.py: trying again with --brt-sandbox none", file=sys.stderr)
         command.append("--brt-sandbox=none")
         status = subprocess.run(command, cwd=tree, env=environment, check=False).returncode
-    return 0 if status == TIE else status  # that two patches are level is what it is to show
+    return (
+        0 if status == TIE else status
+    )  # that two patches are level is what it is to show
 
 
 def _packages(release: Release, into: Path) -> Path | None:
@@ -201,7 +216,14 @@ def _packages(release: Release, into: Path) -> Path | None:
         return None
     wanted, folder = into / "tests-need.txt", into / "packages"
     wanted.write_text("\n".join(release.tests_need) + "\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+    ]
     command += ["install", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
     command += ["--retries", "2", "--target", str(folder), "--requirement", str(wanted)]
     if subprocess.run(command, check=False).returncode != 0:
@@ -227,7 +249,10 @@ def main(argv: Sequence[str]) -> int:
         "--keep", metavar="DIR", type=Path, help="unpack into DIR, and leave the tree there"
     )
     parser.add_argument(
-        "--cache", metavar="DIR", type=Path, help="keep downloads in DIR, not in the user's cache"
+        "--cache",
+        metavar="DIR",
+        type=Path,
+        help="keep downloads in DIR, not in the user's cache",
     )
     parser.add_argument(
         "--model", metavar="NAME", help="fetch this small model and use it (see weights.py)"
@@ -239,7 +264,9 @@ def main(argv: Sequence[str]) -> int:
         return 0
     try:
         if arguments.name not in known():
-            asked = f"no example {arguments.name!r}" if arguments.name else "name an example"
+            asked = (
+                f"no example {arguments.name!r}" if arguments.name else "name an example"
+            )
             raise ExampleError(f"{asked}; there are {', '.join(known())}")
         example = EXAMPLES / arguments.name
         with tempfile.TemporaryDirectory(prefix="brt-example-") as name:

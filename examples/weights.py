@@ -99,7 +99,14 @@ def _digest(file: Path) -> str:
 def _download(package: str, folder: Path) -> Path:
     """Download one wheel with pip into `folder`, and return it."""
     before = set(folder.iterdir())
-    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+    ]
     command += [
         "download",
         "--no-deps",
@@ -120,7 +127,9 @@ def _download(package: str, folder: Path) -> Path:
     found = sorted(set(folder.iterdir()) - before)
     if pip.returncode or len(found) != 1:
         said = pip.stderr.splitlines() or ["it does not say why"]
-        reason = next((line for line in said if line.lower().startswith("error:")), said[-1])
+        reason = next(
+            (line for line in said if line.lower().startswith("error:")), said[-1]
+        )
         raise FetchError(f"pip cannot download {package}: {reason.strip()}")
     return found[0]
 

@@ -84,7 +84,9 @@ class TestFiles:
         for touched in pool:
             names |= touched.names
             names.update(
-                part for path in touched.files for part in PurePosixPath(path).with_suffix("").parts
+                part
+                for path in touched.files
+                for part in PurePosixPath(path).with_suffix("").parts
             )
 
         def nearness(path: str) -> int:
@@ -154,7 +156,9 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        return self.judge(changes, touched, self.engine.run(self.choose(touched).targets, changes))
+        return self.judge(
+            changes, touched, self.engine.run(self.choose(touched).targets, changes)
+        )
 
     def choose(self, touched: Touched) -> Selection:
         """Return the existing tests to be run with a patch: the same for all patches of the pool.
@@ -175,7 +179,9 @@ class Guard:
         chosen = self._choose(pool, ())
         if chosen.tests and not chosen.is_whole:
             self.say("the existing tests take too long: watching which lines they run")
-            chosen = self._choose(pool, tuple(sorted({p for one in pool for p in one.files})))
+            chosen = self._choose(
+                pool, tuple(sorted({p for one in pool for p in one.files}))
+            )
         self.kept.forget()
         with suppress(StoreProblem):  # it is chosen anew the next time
             self.kept.put(chosen, *names)
@@ -187,8 +193,12 @@ class Guard:
         runs = self._known.get(watch, lambda: self._run_files(files, watch))
         timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
         known = _by_name(timely)
-        lost = [path for path, run in known.items() if not run.node and run.cause.is_uncollected]
-        tests = {n: run for n, run in known.items() if self.files.collected.has_node(run.node)}
+        lost = [
+            path for path, run in known.items() if not run.node and run.cause.is_uncollected
+        ]
+        tests = {
+            n: run for n, run in known.items() if self.files.collected.has_node(run.node)
+        }
         passing = {n: run for n, run in tests.items() if run.verdict is Verdict.PASS}
         chosen = _affordable(passing, pool, self.seconds)
         is_complete = len(timely) == len(runs) and set(files) == {run.test for run in runs}
@@ -196,11 +206,15 @@ class Guard:
         return Selection(
             tests=chosen,
             is_whole=is_whole,
-            shortfalls=tuple(self._shortfalls(lost, sum(map(_fails, tests.values())), is_whole)),
+            shortfalls=tuple(
+                self._shortfalls(lost, sum(map(_fails, tests.values())), is_whole)
+            ),
             total=max(len(tests), self.files.count()),
         )
 
-    def _shortfalls(self, lost: Sequence[str], failing: int, is_whole: bool) -> Iterator[Note]:
+    def _shortfalls(
+        self, lost: Sequence[str], failing: int, is_whole: bool
+    ) -> Iterator[Note]:
         """Yield why no more tests were chosen."""
         if lost:
             text = f"{listed(lost[:3])} cannot be collected on the unpatched tree"
@@ -212,7 +226,9 @@ class Guard:
             text = f"left out, failing without a patch: {count(failing, 'existing test')}"
             yield Note(code="fail-before", text=text)
 
-    def _run_files(self, files: Sequence[str], watch: tuple[str, ...]) -> tuple[TestRun, ...]:
+    def _run_files(
+        self, files: Sequence[str], watch: tuple[str, ...]
+    ) -> tuple[TestRun, ...]:
         """Run files on the unpatched tree, nearest first, as far as the time allows.
 
         pytest runs nothing before it has collected all files, which takes minutes of a large suite:
@@ -237,7 +253,9 @@ class Guard:
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
             total=chosen.total,
-            reached=None if chosen.is_whole else sum(map(touched.is_run, chosen.tests.values())),
+            reached=None
+            if chosen.is_whole
+            else sum(map(touched.is_run, chosen.tests.values())),
             regressions=tuple(
                 _regression(name, results[name]) for name in self._confirm(changes, failed)
             ),
@@ -267,10 +285,14 @@ def targets_of(names: Iterable[str]) -> tuple[Test, ...]:
     for name in names:
         path, _, node = name.partition("::")
         nodes[path].append(node)
-    return tuple(Test(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items())
+    return tuple(
+        Test(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items()
+    )
 
 
-def _affordable(tests: _Results, pool: Sequence[Touched], seconds: float) -> dict[str, TestRun]:
+def _affordable(
+    tests: _Results, pool: Sequence[Touched], seconds: float
+) -> dict[str, TestRun]:
     """Return the tests that can be afforded, of those first that run what a patch changes."""
 
     def is_far(name: str) -> bool:
@@ -283,7 +305,9 @@ def _affordable(tests: _Results, pool: Sequence[Touched], seconds: float) -> dic
         needed = _LEAST + (run.cpu or run.seconds)
         if needed <= seconds:
             seconds -= needed
-            chosen[name] = replace(run, output="")  # that of thousands would fill the memory
+            chosen[name] = replace(
+                run, output=""
+            )  # that of thousands would fill the memory
     return chosen
 
 
@@ -319,5 +343,7 @@ def _by_name(runs: Iterable[TestRun]) -> dict[str, TestRun]:
 def _results_of(names: Iterable[str], runs: Iterable[TestRun]) -> dict[str, TestRun]:
     """Return what some tests did, as their files where those could not be run as a whole."""
     results = _by_name(runs)
-    known = {name: results.get(name) or results.get(name.partition("::")[0]) for name in names}
+    known = {
+        name: results.get(name) or results.get(name.partition("::")[0]) for name in names
+    }
     return {name: run for name, run in known.items() if run}

@@ -22,7 +22,9 @@ from pytest_brt.types import CandidateTest, FileChange, Fix, TestRun, Verdict
 _FINE = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
 
 
-def find_fix(history: History, engine: Runner, test: CandidateTest, deadline: float) -> Fix | None:
+def find_fix(
+    history: History, engine: Runner, test: CandidateTest, deadline: float
+) -> Fix | None:
     """Return what made `test` pass, which does so on the working tree; None where none is found.
 
     It looks back along first parents, twice as far each time, for a revision on which the test

@@ -119,7 +119,9 @@ def write_bytes(path: Path, data: bytes) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        with tempfile.TemporaryDirectory(
+            dir=path.parent, prefix=f".{path.name}."
+        ) as folder:
             new = Path(folder, path.name)
             new.write_bytes(data)
             if path.exists():
@@ -197,7 +199,9 @@ class Journal:
             with self._lock, self.path.open("ab") as file:
                 file.write(f"{to_json(line)}\n".encode("utf-8", "surrogateescape"))
         except OSError as error:
-            raise StoreProblem(f"cannot write {str(self.path)!r}: {error.strerror}") from error
+            raise StoreProblem(
+                f"cannot write {str(self.path)!r}: {error.strerror}"
+            ) from error
 
     def forget(self) -> None:
         """Remove the file: nothing is left to be taken from it."""

@@ -43,7 +43,9 @@ def demand_project(root: Path) -> None:
         SubjectProblem: it is none.
     """
     homes = [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid()]
-    shared = [Path(place).resolve() for place in (root.anchor, tempfile.gettempdir(), *homes)]
+    shared = [
+        Path(place).resolve() for place in (root.anchor, tempfile.gettempdir(), *homes)
+    ]
     patterns = DECLARING if root.resolve() in shared else (*DECLARING, *_CODE)
     if not any(any(root.glob(pattern)) for pattern in patterns):
         raise SubjectProblem(
@@ -94,7 +96,10 @@ def find_subject(
         asked,
         python_version=answer.version,
         found=found,
-        source_roots=(*(name for name in dict.fromkeys([*named, *usual]) if name != "."), "."),
+        source_roots=(
+            *(name for name in dict.fromkeys([*named, *usual]) if name != "."),
+            ".",
+        ),
         packages=(*layout.packages(), *sorted(spaces)),
         test_root=_suite_folder(root, ini, files),
         pytest_args=(*kept, *(word for name in plugins for word in ("-p", name))),

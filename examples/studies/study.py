@@ -131,7 +131,9 @@ class Work:
         part = self.out / "part"
         shutil.rmtree(part, ignore_errors=True)
         files = [word for word in words if word[0] != "-"]
-        own = [option.replace("{tree}", str(tree)) for option in self.bug.get("options", ())]
+        own = [
+            option.replace("{tree}", str(tree)) for option in self.bug.get("options", ())
+        ]
         # Repairs make no tests that others are ranked by, and ask each question for themselves.
         cache = self.out / (f"cache-{name}" if words[0] == "repair" else "cache")
         ours = [
@@ -140,11 +142,21 @@ class Work:
             f"--override-ini=cache_dir={cache}",
         ]
         # What the study says goes before what the user says.
-        line = [*self.brt, *files, *self.options, *words[len(files) :], *own, *ours, "--write=no"]
+        line = [
+            *self.brt,
+            *files,
+            *self.options,
+            *words[len(files) :],
+            *own,
+            *ours,
+            "--write=no",
+        ]
         # strategies.py is here.
         env = {**os.environ, "PYTHONPATH": str(HERE)}
         with (self.out / f"{name}.log").open("wb") as log:
-            code = subprocess.run(line, stdout=log, stderr=log, env=env, check=False).returncode
+            code = subprocess.run(
+                line, stdout=log, stderr=log, env=env, check=False
+            ).returncode
         if code not in ENDED:
             raise Problem(f"{words[0]} ended with exit code {code}: see {name}.log")
         # Of dialogues there is a file beside the report, which is last of all.
@@ -157,7 +169,11 @@ class Work:
         """Yield what the tool is told of the true fix (paper 1, 4.1; paper 2, III-D3)."""
         gives = self.setup.get("gives", "")
         for path, lines in places_of(self.bug["patch"]) if gives else ():
-            yield f"--buggy-file={path}:{lines}" if "place" in gives else f"--buggy-file={path}"
+            yield (
+                f"--buggy-file={path}:{lines}"
+                if "place" in gives
+                else f"--buggy-file={path}"
+            )
         for file in PatchSet(self.bug["test_patch"]) if "test-file" in gives else ():
             if file.is_modified_file and file.path in self.hidden_files:
                 yield f"--test-file={file.path}"
@@ -165,8 +181,14 @@ class Work:
     @property
     def hidden_files(self) -> list[str]:
         """The files of the hidden tests."""
-        paths = [file.path for file in PatchSet(self.bug["test_patch"]) if not file.is_removed_file]
-        return [path for path in paths if path.endswith(".py") and "test" in Path(path).name]
+        paths = [
+            file.path
+            for file in PatchSet(self.bug["test_patch"])
+            if not file.is_removed_file
+        ]
+        return [
+            path for path in paths if path.endswith(".py") and "test" in Path(path).name
+        ]
 
     @property
     def made(self) -> dict[str, Row]:
@@ -202,7 +224,9 @@ class Work:
                 place = () if "no-place" in way else self.given_away()
                 line = (str(self.out / "issue.md"), "-pstrategies", *words, *place)
                 given, on = ({}, ()) if way.endswith("report-alone") else (tests, diffs)
-                fixes = kept_fixes(self.report(name, "repair", *line, tests=given, diffs=on))
+                fixes = kept_fixes(
+                    self.report(name, "repair", *line, tests=given, diffs=on)
+                )
                 pool = {f"{fix}-kept": diff for fix, diff in fixes}
                 for told in read_lines(self.out / f"{name}.trajectories.jsonl"):
                     for at, step in enumerate(told["steps"], 1):
@@ -247,7 +271,9 @@ class Work:
             "--guard=120",
         )
         tests, diffs = dict.fromkeys(self.hidden_files, ""), (self.bug["test_patch"],)
-        found = self.report(f"judge_{name}", *words, tests=tests, diffs=diffs) if tests else {}
+        found = (
+            self.report(f"judge_{name}", *words, tests=tests, diffs=diffs) if tests else {}
+        )
         if not found or not passes_of(found)["fix.diff"]:
             raise Problem("there is no hidden test here that the true fix mends")
         return found
@@ -290,7 +316,9 @@ def passes_of(report: Row) -> dict[str, set[str]]:
     """Return the tests that each patch of a report passes."""
     patches = [patch for ranking in report["rankings"] for patch in ranking["patches"]]
     return {
-        patch["name"]: {cell["test"] for cell in patch["cells"] if cell["verdict"] == "PASS"}
+        patch["name"]: {
+            cell["test"] for cell in patch["cells"] if cell["verdict"] == "PASS"
+        }
         for patch in patches
     }
 
@@ -325,10 +353,14 @@ def open_executor(spec: str, jobs: int) -> Executor:
 
 def main() -> int:
     """Study all bugs; return 1 where one could not be studied."""
-    parser = argparse.ArgumentParser(description="Run pytest-brt on bugs whose fixes are known.")
+    parser = argparse.ArgumentParser(
+        description="Run pytest-brt on bugs whose fixes are known."
+    )
     for name in ("setup", "data", "results"):
         parser.add_argument(name, type=Path)
-    parser.add_argument("--executor", default="local", help="local (default), or dask:ADDRESS")
+    parser.add_argument(
+        "--executor", default="local", help="local (default), or dask:ADDRESS"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="bugs at a time, of local")
     parser.add_argument("--brt", default="pytest-brt", help="the command")
     given, options = parser.parse_known_args()
@@ -342,7 +374,9 @@ def main() -> int:
         pool[f"c{len(pool):02}"] = row["model_patch"]
     works = [
         Work(
-            bug=bug | environments.get(bug["repo"], {}) | environments.get(bug["instance_id"], {}),
+            bug=bug
+            | environments.get(bug["repo"], {})
+            | environments.get(bug["instance_id"], {}),
             patches=pools.get(bug["instance_id"], {}),
             setup=setup,
             data=given.data.resolve(),

@@ -46,7 +46,9 @@ def rows_of(results: Path) -> Frames:
     """Return the rows of a study, by what each is about; each says which bug's it is."""
     rows: dict[str, List] = {}
     for folder in sorted(results.glob("*/bug.json")):
-        reports: Row = {path.stem: read_lines(path) for path in folder.parent.glob("*.jsonl")}
+        reports: Row = {
+            path.stem: read_lines(path) for path in folder.parent.glob("*.jsonl")
+        }
         for path in folder.parent.glob("*.json"):
             reports[path.stem] = json.loads(path.read_text("utf-8"))
         about = reports["bug"]
@@ -59,7 +61,9 @@ def rows_of(results: Path) -> Frames:
 
 def test_rows(reports: Row) -> Rows:
     """Yield what tests do on both trees, and how dialogues went (paper 1, 6.1)."""
-    truth, fixed = (reports.get(f"judge_{name}", {"tests": ()}) for name in ("truth", "fixed"))
+    truth, fixed = (
+        reports.get(f"judge_{name}", {"tests": ()}) for name in ("truth", "fixed")
+    )
     tests = [test for test in reports.get("tests", truth)["tests"] if test["source"]]
     if "tests" not in reports or (tests and not truth["tests"]):
         return  # nobody could judge them
@@ -78,12 +82,16 @@ def test_rows(reports: Row) -> Rows:
         test["fails"], test["fails_to_pass"] = letters[0] == "F", letters == ["F", "P"]
         test["plausible"] = test["candidate"] and test["fails_to_pass"]
         test["flawless"] = test["plausible"] and path not in passing
-        diff = unified_diff([], test["source"].splitlines(keepends=True), "/dev/null", f"b/{path}")
+        diff = unified_diff(
+            [], test["source"].splitlines(keepends=True), "/dev/null", f"b/{path}"
+        )
         head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n"
         test["diff"] = head + "".join(diff)
     runs = [run for issue in reports["tests"]["issues"] for run in issue["attempts"]]
     for strategy in {run["strategy"]: "" for run in runs}:
-        yield from judged_rows(strategy, [test for test in tests if test["strategy"] == strategy])
+        yield from judged_rows(
+            strategy, [test for test in tests if test["strategy"] == strategy]
+        )
     for run in runs:
         about = {**run, "stage": "reproduce", "outcome": ""}
         yield from step_rows(about, run["actions"], run["endings"])
@@ -98,10 +106,15 @@ def judged_rows(strategy: str, tests: List) -> Rows:
     names = ("fails", "fails_to_pass", "candidate", "plausible")
     best = [test for test in tests if test["candidate"]]
     right = [test["plausible"] for test in best]
-    for test in tests or [{"strategy": strategy, "transition": "", **dict.fromkeys(names, False)}]:
+    for test in tests or [
+        {"strategy": strategy, "transition": "", **dict.fromkeys(names, False)}
+    ]:
         test["best"] = test in best[:1]
         yield "tests", test
-    for order, keys in {"ranked": [*range(len(right))], "shuffled": [0] * len(right)}.items():
+    for order, keys in {
+        "ranked": [*range(len(right))],
+        "shuffled": [0] * len(right),
+    }.items():
         if right:
             first = drawn_orders(keys, right)[1]
             row: Row = {"strategy": strategy, "order": order}
@@ -203,7 +216,9 @@ def run_rows(reports: Row) -> Rows:
     for name in names:
         _, strategy, given = name.split("_")
         labels = labelled(reports[f"judge_{name}"])
-        told = {line["index"]: line["steps"] for line in reports.get(f"{name}.trajectories", ())}
+        told = {
+            line["index"]: line["steps"] for line in reports.get(f"{name}.trajectories", ())
+        }
         for run in reports[name]["repairs"]:
             steps = told.get(run["index"], [])
             mine = labels[labels.index.str.startswith(f"{run['index']:02}-")]
@@ -217,7 +232,8 @@ def run_rows(reports: Row) -> Rows:
                 "use": use if run["given"] else "not-given",
                 "patches": len(mine) - len(kept),
                 "first_right": min(good, default=None),
-                "share_in_tools": sum(step["seconds"] for step in steps) / (run["seconds"] or 1),
+                "share_in_tools": sum(step["seconds"] for step in steps)
+                / (run["seconds"] or 1),
             }
             yield "runs", row
             way = f"{strategy} {given}"
@@ -309,7 +325,9 @@ def figures_of(rows: Frames) -> Iterator[str]:
     """Draw each figure, and yield its name. Paper 1, Figures 2 and 4 to 6; paper 2, Figure 9."""
     if "rankings" in rows:
         means = rows["rankings"].groupby("ranker").mean(numeric_only=True)
-        recall, precision = (means[[f"{what}{k}" for k in TOP]].to_numpy().T for what in "rp")
+        recall, precision = (
+            means[[f"{what}{k}" for k in TOP]].to_numpy().T for what in "rp"
+        )
         plt.plot(recall, precision, "o-", label=[*means.index])
         yield "top-k"
         rows["thresholds"].groupby("from")[["precision", "recall", "mrr"]].mean().plot()
@@ -353,7 +371,9 @@ def main(results: Path) -> None:
         plt.close("all")
     # The best test of each bug, as SWT-bench takes it.
     keys = {"bug": "instance_id", "strategy": "model_name_or_path", "diff": "model_patch"}
-    for name, tests in rows["tests"].query("best").groupby("strategy") if "tests" in rows else ():
+    for name, tests in (
+        rows["tests"].query("best").groupby("strategy") if "tests" in rows else ()
+    ):
         file = results / f"predictions/{name}.jsonl"
         tests[[*keys]].rename(columns=keys).to_json(file, orient="records", lines=True)
 

@@ -59,7 +59,9 @@ def render(name: str, /, **values: object) -> str:
 
 def system_and_user(name: str, /, **values: object) -> tuple[Message, ...]:
     """Return the prompts ``name.system`` and ``name.user`` as messages."""
-    return tuple(Message(role, render(f"{name}.{role}", **values)) for role in ("system", "user"))
+    return tuple(
+        Message(role, render(f"{name}.{role}", **values)) for role in ("system", "user")
+    )
 
 
 def fenced(code: str, language: str = "") -> str:
@@ -81,7 +83,9 @@ def numbered(lines: Sequence[str], first: int, last: int) -> str:
         2| b
     """
     first = max(1, first)
-    return "\n".join(f"{n:5}| {line}" for n, line in enumerate(lines[first - 1 : last], first))
+    return "\n".join(
+        f"{n:5}| {line}" for n, line in enumerate(lines[first - 1 : last], first)
+    )
 
 
 def cut(text: str, most: int) -> str:

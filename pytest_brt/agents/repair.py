@@ -116,7 +116,9 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     changes = apply_fix(fix, env)
     env.changed[path] = changes[0].content or b""
     first = min(edit.first for edit in fix)
-    now = numbered(env.lines(path), first - 5, first + sum(len(edit.lines) for edit in fix) + 5)
+    now = numbered(
+        env.lines(path), first - 5, first + sum(len(edit.lines) for edit in fix) + 5
+    )
     return Observation(f"Edited {path}. Now:\n{now}\nRun a test of it.", changes)
 
 
@@ -165,7 +167,11 @@ def generate_method_body(env: RepairWork, path: str, name: str) -> str:
     path = env.find(path)
     method = definitions_called(env, path, name)[0]
     before = "\n".join(env.lines(path)[: method.line - 1])[-env.editor.context :]
-    values = {"path": path, "before": before, "signature": f"{method.name}{method.signature}"}
+    values = {
+        "path": path,
+        "before": before,
+        "signature": f"{method.name}{method.signature}",
+    }
     (reply,) = env.ask(env.editor, "method", _METHOD, **values)
     code = fenced((fenced_blocks(reply.text) or [reply.text])[0], "python")
     return f"{method.qualname}, written without sight of the present one:\n{code}"

@@ -40,7 +40,11 @@ def describe(tool: Tool) -> str:
 
 def example(tool: Tool) -> str:
     """Return how a reply looks that calls a tool."""
-    values = {"thought": "why", "action": tool.__name__, **dict.fromkeys(_defaults(tool), "…")}
+    values = {
+        "thought": "why",
+        "action": tool.__name__,
+        **dict.fromkeys(_defaults(tool), "…"),
+    }
     code = "\n```python\n…\n```" if values.pop("code", "") else ""
     return json.dumps(values, ensure_ascii=False) + code
 
@@ -59,7 +63,9 @@ def read_reply(
     found = first_object(_FENCE.sub("\n", reply)) or first_object("\n".join(blocks))
     if not found:
         form = example(next(iter(offered.values())))
-        raise Refused(f"No JSON object with an action in your reply. Write it like this:\n{form}")
+        raise Refused(
+            f"No JSON object with an action in your reply. Write it like this:\n{form}"
+        )
     for key in (*_NAMES, *_ARGUMENTS):  # what stands inside of one is meant for the whole
         if isinstance(found.get(key), dict):
             found |= found.pop(key)
@@ -77,16 +83,22 @@ def _call(tool: Tool, found: Mapping[str, object], blocks: list[str]) -> Call:
     """Return the call of a tool; raise Refused where it lacks arguments."""
     values = _defaults(tool)
     takes_code = "code" in values
-    values |= {meant: _plain(v) for key, v in found.items() if (meant := named(key, values))}
+    values |= {
+        meant: _plain(v) for key, v in found.items() if (meant := named(key, values))
+    }
     inside = values.get("code")
     if isinstance(inside, str) and inside.strip() and not blocks:
         blocks = fenced_blocks(inside) or [inside]
     if blocks:
         values.pop("code", None)
-    missing = [repr(name) for name, value in values.items() if value is inspect.Parameter.empty]
+    missing = [
+        repr(name) for name, value in values.items() if value is inspect.Parameter.empty
+    ]
     if missing:
         needed = ", ".join(missing)
-        raise Refused(f"{tool.__name__} needs {needed}. Write it like this:\n{example(tool)}")
+        raise Refused(
+            f"{tool.__name__} needs {needed}. Write it like this:\n{example(tool)}"
+        )
     values.pop("code", None)
     code = tuple(blocks) if takes_code else ()
     return Call(action=tool.__name__, arguments=tuple(values.items()), code=code)

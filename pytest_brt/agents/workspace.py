@@ -77,7 +77,9 @@ class Workspace:
         report = report_text(self.issue, model.context)
         return model.complete(
             Request(
-                messages=system_and_user(name, title=self.issue.title, report=report, **values),
+                messages=system_and_user(
+                    name, title=self.issue.title, report=report, **values
+                ),
                 n=n,
                 temperature=0.2 if n == 1 else 0.9,
                 seed=self.next_seed(),
@@ -95,7 +97,9 @@ class Workspace:
         if found := bare if bare in self.changed else self.index.layout.find_path(bare):
             return found
         like = difflib.get_close_matches(bare, self.index.layout.files, n=4, cutoff=0.5)
-        raise Refused(f"There is no file {path!r}. Files like it: {', '.join(like) or 'none'}.")
+        raise Refused(
+            f"There is no file {path!r}. Files like it: {', '.join(like) or 'none'}."
+        )
 
     def on_disk(self, path: str) -> bytes:
         """Return a file as the project has it, b"" where it has none."""
@@ -156,7 +160,9 @@ def definitions_called(env: Workspace, path: str, name: str = "") -> list[Defini
     kinds = (one for one in env.index.definitions_in(path) if not one.is_variable)
     meant = [one for one in kinds if f".{one.qualname}".endswith(end)]
     if name and not meant:
-        raise Refused(f"{path} has no {name!r}. List what it defines, or search for the name.")
+        raise Refused(
+            f"{path} has no {name!r}. List what it defines, or search for the name."
+        )
     return meant
 
 
@@ -191,7 +197,9 @@ def _lines_with(env: Workspace, text: str, bracket: str) -> str:
         for number, line in enumerate(env.lines(path), 1):
             is_other = _DEFINES.match(line) is None
             if text and wanted in line.lower() and (is_other or not bracket):
-                hits.append((is_other, is_test_path(path), path, number, line.strip()[:140]))
+                hits.append(
+                    (is_other, is_test_path(path), path, number, line.strip()[:140])
+                )
     lines = [f"{path}:{number}: {line}" for *_, path, number, line in sorted(hits)[:_HITS]]
     return "\n".join([*lines, f"({len(hits)} in all)"])
 

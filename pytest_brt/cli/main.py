@@ -46,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, (file, what) in _COMMANDS.items():
         about = f"{what.capitalize()}."
-        command = commands.add_parser(name, help=what, description=about, allow_abbrev=False)
+        command = commands.add_parser(
+            name, help=what, description=about, allow_abbrev=False
+        )
         if name in words:
             command.add_argument("--root", help="the project (default: here)")
             importlib.import_module(f"pytest_brt.cli.{file}").set_up(command, name)

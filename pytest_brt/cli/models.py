@@ -34,7 +34,9 @@ def set_up(parser: argparse.ArgumentParser, _: str) -> None:
         "Say which models there are on this machine, and ask each server for one token. With "
         "--measure SPEC, let a model write tests for ten made-up bugs and say how many are right."
     )
-    parser.add_argument("--measure", metavar="SPEC", help="a model, as --brt-model takes it")
+    parser.add_argument(
+        "--measure", metavar="SPEC", help="a model, as --brt-model takes it"
+    )
     parser.set_defaults(command=_models)
 
 
@@ -45,7 +47,9 @@ def _models(arguments: argparse.Namespace) -> None:
 
 def _found() -> Iterator[str]:
     known = gguf_files()
-    no_files = "no GGUF files in the model folder (PYTEST_BRT_MODELS); or name one: gguf:FILE"
+    no_files = (
+        "no GGUF files in the model folder (PYTEST_BRT_MODELS); or name one: gguf:FILE"
+    )
     yield "models of files, for --brt-model gguf:NAME:" if known else no_files
     for file in known:
         yield f"  {file.stem}: {file.stat().st_size / _GB:.1f} GB; {file.parent}"
@@ -60,7 +64,9 @@ def _found() -> Iterator[str]:
         except (BrtError, IndexError):
             yield f"  {scheme}: no model on port {server.port}"
     yield "\nworth having (facts of their makers; measure one here with --measure):"
-    rows = tomllib.loads(files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8"))
+    rows = tomllib.loads(
+        files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8")
+    )
     for row in rows["model"]:
         yield f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}"
         yield f"            {row['repository']} {row['file']}"
@@ -110,7 +116,11 @@ def _try(folder: Path, spec: str) -> tuple[bool, int]:
         return False, 0
     report = json.loads(path.read_text("utf-8"))
     costs = [attempt["cost"] for attempt in report["issues"][0]["attempts"]]
-    cells = [cell for ranking in report["rankings"] for cell in ranking["patches"][0]["cells"]]
+    cells = [
+        cell for ranking in report["rankings"] for cell in ranking["patches"][0]["cells"]
+    ]
     passed = {cell["test"] for cell in cells if cell["verdict"] == "PASS"}
-    is_right = any(test["candidate"] and test["id"] in passed for test in report["tests"][:1])
+    is_right = any(
+        test["candidate"] and test["id"] in passed for test in report["tests"][:1]
+    )
     return is_right, sum(cost["prompt_tokens"] + cost["tokens"] for cost in costs)

@@ -47,7 +47,9 @@ def _review(arguments: argparse.Namespace) -> None:
     for key, test in tests.items():
         if key not in said:
             _show(key, test)
-    judged = [replace(test, review=said.get(key, test.review)) for key, test in tests.items()]
+    judged = [
+        replace(test, review=said.get(key, test.review)) for key, test in tests.items()
+    ]
     for key, (words, value) in values.items():
         # Another run may have given the short name to another value.
         say(on_a_line(f"{said[key]}: {words}" if key in said else f"{key}  {words}"))
@@ -55,7 +57,9 @@ def _review(arguments: argparse.Namespace) -> None:
             judged.append(value)
     save_last_run(folder, replace(last, tests=tuple(judged)))
     of, tally = count(len(judged), "test"), reviewed(judged)
-    say(f"{tally} of {of}" if tally else f"{of}, not reviewed yet (--accept T1 --reject T2)")
+    say(
+        f"{tally} of {of}" if tally else f"{of}, not reviewed yet (--accept T1 --reject T2)"
+    )
 
 
 def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:

@@ -46,12 +46,16 @@ def set_up(parser: argparse.ArgumentParser, name: str) -> None:
         parser.set_defaults(command=_demo)
         return
     target, metavar, about = _RUNS[name]
-    parser.description = f"{parser.description} Further options are pytest's, and those below."
+    parser.description = (
+        f"{parser.description} Further options are pytest's, and those below."
+    )
     nargs = 1 if name == "repair" else "+"
     parser.add_argument(target, nargs=nargs, metavar=metavar, help=about)
     if name != "rank":
         about = "then rank these patches"
-        parser.add_argument("--rank", dest="rank_fixes", nargs="+", metavar="PATH", help=about)
+        parser.add_argument(
+            "--rank", dest="rank_fixes", nargs="+", metavar="PATH", help=about
+        )
     add_options(parser)
     parser.set_defaults(command=_run)
 

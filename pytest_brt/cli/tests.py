@@ -76,7 +76,9 @@ def set_up(parser: argparse.ArgumentParser, name: str) -> None:
     if name == "check":
         about = "the bug report; '-' reads stdin"
         parser.add_argument("--issue", metavar="FILE", required=True, help=about)
-        parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+        parser.add_argument(
+            "--json", action="store_true", help="print what was found as JSON"
+        )
     add_options(parser, "python", "env", "timeout", "sandbox", "show", "net")
     parser.set_defaults(
         command=_run, work={"check": _check, "gate": _gate, "unmark": _unmark}[name]
@@ -94,7 +96,9 @@ def _check(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
     """Hold tests against a report; return 0 where each is a bug test of it."""
     issue = load_issue(arguments.issue, sys.stdin.buffer)
     reading = read_report(issue)
-    found = [one for given in arguments.tests for one in _examined(given, root, engine, reading)]
+    found = [
+        one for given in arguments.tests for one in _examined(given, root, engine, reading)
+    ]
     right = sum(one.is_bug_test for one in found)
     if arguments.json:
         say(to_json(found, indent=2))

@@ -37,7 +37,13 @@ from pytest_brt.project.layout import escapes_root
 from pytest_brt.project.terms import split_identifier
 from pytest_brt.pysource.names import bound_names
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.pysource.parse import Function, first_line, is_constant, is_test_class, parse
+from pytest_brt.pysource.parse import (
+    Function,
+    first_line,
+    is_constant,
+    is_test_class,
+    parse,
+)
 from pytest_brt.render.words import cut
 from pytest_brt.types import CandidateTest, Issue
 
@@ -46,7 +52,12 @@ _XFAIL = re.compile(r"^\s*@.*\bxfail\(.*\n", re.MULTILINE)
 
 
 def plan_edit(
-    tests: Sequence[CandidateTest], issue: Issue, root: Path, *, host: str = "", mark: bool = False
+    tests: Sequence[CandidateTest],
+    issue: Issue,
+    root: Path,
+    *,
+    host: str = "",
+    mark: bool = False,
 ) -> Edit:
     """Return the change that puts the tests of an issue into the project; nothing is written.
 
@@ -210,7 +221,9 @@ def _with_test(text: str, test: _Definition, code: str) -> tuple[str, str]:
     code = re.sub(rf"\b(def|class) {test.name}\b", rf"\1 {name}", code, count=1)
     if holder is None:
         return _appended(text, code), name
-    code = code.replace(f"def {name}(", f"def {name}(self, ", 1).replace("(self, )", "(self)", 1)
+    code = code.replace(f"def {name}(", f"def {name}(self, ", 1).replace(
+        "(self, )", "(self)", 1
+    )
     lines, first = text.split("\n"), holder.body[0]
     margin = lines[first.lineno - 1][: first.col_offset]
     lines.insert(holder.end_lineno or 0, f"\n{indented(code, margin)}")

@@ -139,7 +139,10 @@ def find_suspects(
     clues: defaultdict[Chunk, list[Note]] = defaultdict(list)
     scores: defaultdict[Chunk, float] = defaultdict(float)
     for chunk, score, code, text in (  # those that say most come first
-        *(_on_tracebacks(read_tracebacks(issue.text), index) or _on_tracebacks(raised, index)),
+        *(
+            _on_tracebacks(read_tracebacks(issue.text), index)
+            or _on_tracebacks(raised, index)
+        ),
         *_run(index, ran),
         *_files_named(issue.text, index, shares),
         *_words_shared(issue, shares),
@@ -171,7 +174,11 @@ def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[E
     """Yield the chunks of files that the text names by path or as a dotted module."""
     found: dict[str, str] = {}
     for name in _NAME.findall(text):
-        path = index.layout.find_path(name) if name.endswith(".py") else index.layout.path_of(name)
+        path = (
+            index.layout.find_path(name)
+            if name.endswith(".py")
+            else index.layout.path_of(name)
+        )
         if path and not path.endswith("__init__.py"):
             found[path] = f"the report names {name}"
     for chunk in chunks:
@@ -274,7 +281,9 @@ def host_of(source: str, index: Index, fails_in: str = "") -> str:
     def score(path: str) -> float:
         name = {*split_identifier(PurePosixPath(path).stem)} - {"test", "tests"}
         fits = _NAME_FITS if name and name <= words else 0.0
-        return fits + sum(math.log(1 + len(hosts) / having[token]) for token in shared[path])
+        return fits + sum(
+            math.log(1 + len(hosts) / having[token]) for token in shared[path]
+        )
 
     return min(shared, key=lambda path: (-score(path), path), default="")
 

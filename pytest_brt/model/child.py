@@ -60,7 +60,10 @@ class Child(Server):
         self.path = path
         #: What was started last; None before anybody asked, and after its end.
         self.process: subprocess.Popen[bytes] | None = None
-        self.pauses = (0.3, 1.0)  # by then one that dies is gone, and another one is started
+        self.pauses = (
+            0.3,
+            1.0,
+        )  # by then one that dies is gone, and another one is started
         self._lock = threading.Lock()
 
     @property
@@ -93,7 +96,9 @@ class Child(Server):
             self._end()
             log.seek(0)
             lines = log.read().decode("utf-8", "replace")
-            errors = re.findall(r".*(?:error|fail).*", lines, re.IGNORECASE) or ["no answer"]
+            errors = re.findall(r".*(?:error|fail).*", lines, re.IGNORECASE) or [
+                "no answer"
+            ]
             raise ModelProblem(
                 f"{self.path.name!r} cannot be loaded: {errors[-1].strip()[:200]} (is it a whole "
                 "GGUF file?)"
@@ -121,7 +126,9 @@ class Child(Server):
 
     def _end(self) -> None:
         if self.process is not None:
-            with suppress(ProcessLookupError):  # what it started may be left where it has died
+            with suppress(
+                ProcessLookupError
+            ):  # what it started may be left where it has died
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.communicate()
             self.process = None

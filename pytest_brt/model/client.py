@@ -36,7 +36,9 @@ _CONTEXT = 16_384
 #: A prompt that a server counts as less than this share of our low estimate was cut by it; where
 #: it counts less than so many tokens it does not count.
 _CUT, _COUNTED = 0.35, 256
-_TOO_LONG = re.compile(r"context.{0,12}(?:length|size|window)|too long|exceed\w* .*tokens", re.I)
+_TOO_LONG = re.compile(
+    r"context.{0,12}(?:length|size|window)|too long|exceed\w* .*tokens", re.I
+)
 _THOUGHTS = re.compile(r"\A\s*(?:(?:<think>)?.*?</think>|<think>.*)\s*", re.DOTALL)
 #: What an answer in another form than the protocol's raises.
 _NONSENSE = (AttributeError, LookupError, TypeError, ValueError)
@@ -56,7 +58,9 @@ class Server:
     #: Replies in one request.
     slots = 64
 
-    def __init__(self, url: str, *, key: str = "", name: str = "", context: int = 0) -> None:
+    def __init__(
+        self, url: str, *, key: str = "", name: str = "", context: int = 0
+    ) -> None:
         """Take an address such as "http://127.0.0.1:8080/v1"; connects when first asked.
 
         Raises:
@@ -146,7 +150,9 @@ class Server:
             left = left[len(replies) :]
         pool = ThreadPoolExecutor(min(_AT_ONCE, self.slots), thread_name_prefix="brt-model")
         try:
-            yield from pool.map(lambda number: self._replies(request, number, 1, deadline), left)
+            yield from pool.map(
+                lambda number: self._replies(request, number, 1, deadline), left
+            )
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -160,7 +166,9 @@ class Server:
         try:
             replies = [_reply(choice) for choice in body["choices"][:n]]
             first_length = max(1, len(replies[0].text))
-            counted, made = (int(usage.get(f"{of}_tokens", 0)) for of in ("prompt", "completion"))
+            counted, made = (
+                int(usage.get(f"{of}_tokens", 0)) for of in ("prompt", "completion")
+            )
         except _NONSENSE as error:
             what = f"{self.url}: not a chat completion: {_start(str(body))}"
             raise ModelProblem(what) from error
@@ -170,7 +178,9 @@ class Server:
                 "context (start it with more, as with OLLAMA_CONTEXT_LENGTH=16384 for Ollama)"
             )
         if "timings" in body:  # llama-server counts the first reply alone
-            made = max(made, made * sum(len(reply.text) for reply in replies) // first_length)
+            made = max(
+                made, made * sum(len(reply.text) for reply in replies) // first_length
+            )
         return replies, Cost(
             calls=1,
             prompt_tokens=counted,
@@ -199,7 +209,9 @@ class Server:
         if status < 500 and _TOO_LONG.search(text):
             self.context = self.context * 3 // 4
             raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
-        named = [one for one in _OPTIONAL if one in fields and re.search(rf"\b{one}\b", text)]
+        named = [
+            one for one in _OPTIONAL if one in fields and re.search(rf"\b{one}\b", text)
+        ]
         if status in (400, 422) and named:
             self.refused.add(named[0])
             return self._post(request, deadline)
@@ -216,7 +228,9 @@ class Server:
             schema = {"name": "reply", "strict": True, "schema": json.loads(schema)}
             fields["response_format"] = {"type": "json_schema", "json_schema": schema}
         usual = {"n": 1, "stop": ()}
-        left_out = self.refused | {name for name, value in usual.items() if fields[name] == value}
+        left_out = self.refused | {
+            name for name, value in usual.items() if fields[name] == value
+        }
         return {name: value for name, value in fields.items() if name not in left_out}
 
     def send(
@@ -228,8 +242,13 @@ class Server:
             OutOfTime: there was none within so many seconds.
             Unreachable: nobody answers.
         """
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=max(0.1, seconds))
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"}
+        connection = http.client.HTTPConnection(
+            self.host, self.port, timeout=max(0.1, seconds)
+        )
+        headers = {
+            "Content-Type": "application/json",
+            "Authorization": f"Bearer {self.key}",
+        }
         sent = None if body is None else json.dumps(body).encode()
         self._open.add(connection)
         try:
@@ -241,7 +260,9 @@ class Server:
             if answer.length:
                 raise http.client.IncompleteRead(data, answer.length)
         except TimeoutError as error:
-            raise OutOfTime(f"no answer from {self.url!r} within {seconds:.0f} s") from error
+            raise OutOfTime(
+                f"no answer from {self.url!r} within {seconds:.0f} s"
+            ) from error
         except (OSError, http.client.HTTPException) as error:
             what = f"no answer from {self.url!r}: {error} (is the server running?)"
             raise Unreachable(what) from error
@@ -259,7 +280,9 @@ class Server:
         """Cut every connection, so that whoever waits for an answer goes on."""
         self.is_closed = True
         for connection in list(self._open):
-            with suppress(OSError, AttributeError):  # it is not connected, or in this moment not
+            with suppress(
+                OSError, AttributeError
+            ):  # it is not connected, or in this moment not
                 connection.sock.shutdown(socket.SHUT_RDWR)
 
 

@@ -84,7 +84,9 @@ class Model:
             return
         if self.usage.is_over:
             raise OutOfTime("the time for this run is used up (--brt-budget)")
-        for replies, cost in self._opened().ask(request, tuple(missing), self.usage.deadline):
+        for replies, cost in self._opened().ask(
+            request, tuple(missing), self.usage.deadline
+        ):
             self.usage.add(cost)
             for reply in replies:
                 self.replies.keep(keys[missing.pop(0)], self.name, request, reply)
@@ -102,5 +104,8 @@ def open_model(spec: Spec, replies: Replies, unfinished: Replies | None = None) 
         ModelProblem: it is not on this machine.
     """
     return Model(
-        name=spec.text, server=spec.server, replies=replies, unfinished=unfinished or replies
+        name=spec.text,
+        server=spec.server,
+        replies=replies,
+        unfinished=unfinished or replies,
     )

@@ -57,7 +57,8 @@ def estimate(messages: Sequence[Message]) -> int:
     13
     """
     return sum(
-        len(one.content.encode("utf-8", "replace")) // _BYTES + 1 + _MARKUP for one in messages
+        len(one.content.encode("utf-8", "replace")) // _BYTES + 1 + _MARKUP
+        for one in messages
     )
 
 

@@ -130,7 +130,9 @@ class ObservedReport:
         return tuple(one.raised for one in self.observations if one.raised is not None)
 
 
-def run_snippets(reading: Reading, engine: Runner, cache: Path | None = None) -> ObservedReport:
+def run_snippets(
+    reading: Reading, engine: Runner, cache: Path | None = None
+) -> ObservedReport:
     """Run the statements of a report in one namespace, in order.
 
     Names that nothing in the report binds are imported first.
@@ -226,7 +228,10 @@ def result_of(one: Observation) -> Result | None:
     expression, value = evaluated_expression(source), did.value
     if value and not (value.is_none and did.stdout):
         return Result(
-            expression=expression, text=value.repr, type=value.type, evaluable=value.evaluable
+            expression=expression,
+            text=value.repr,
+            type=value.type,
+            evaluable=value.evaluable,
         )
     if did.stdout and source.startswith("print(") and expression not in ("", source):
         text = did.stdout.removesuffix("\n")

@@ -35,10 +35,18 @@ def call_of(test: CandidateTest) -> Variation | None:
     above: list[str] = []
     for node in parse_or_empty(test.source or "").body:
         match node:
-            case ast.FunctionDef(name=test.name, decorator_list=[]) if not ast.unparse(node.args):
-                *body, last = [line for line in node.body if not is_constant(line)] or [ast.Pass()]
+            case ast.FunctionDef(name=test.name, decorator_list=[]) if not ast.unparse(
+                node.args
+            ):
+                *body, last = [line for line in node.body if not is_constant(line)] or [
+                    ast.Pass()
+                ]
                 statements = (*above, *map(ast.unparse, body), _asked(last))
-                return Variation(test=test.id, statements=statements) if statements[-1] else None
+                return (
+                    Variation(test=test.id, statements=statements)
+                    if statements[-1]
+                    else None
+                )
             case ast.FunctionDef() | ast.ClassDef() if node.name.lower().startswith("test"):
                 continue
         above.append(ast.unparse(node))
@@ -69,7 +77,9 @@ def stating(judged: JudgedTest, statements: Sequence[str], given: Given) -> Judg
     *lines, expression = statements
     if given.raised:
         kind = given.raised.removeprefix("builtins.")
-        lines += [f"import {module}" for module in ("pytest", kind.rpartition(".")[0]) if module]
+        lines += [
+            f"import {module}" for module in ("pytest", kind.rpartition(".")[0]) if module
+        ]
         lines.append(f"with pytest.raises({kind}):\n{indented(expression)}")
     else:
         evaluable = is_literal(given.text)

@@ -59,7 +59,9 @@ def comparison(result: Result, other: str, *, differs: bool) -> tuple[str, ...]:
     if not other and not result.evaluable and not result.is_printed:
         expression = f"repr({result.expression})"
     other = other or (result.text if result.evaluable else repr(result.text))
-    if other == "None" or (other in ("True", "False") and result.type in ("", "bool", "NoneType")):
+    if other == "None" or (
+        other in ("True", "False") and result.type in ("", "bool", "NoneType")
+    ):
         same = "is not" if differs else "is"
     return (*result.before, f"assert {expression} {same} {_grouped(other)}")
 

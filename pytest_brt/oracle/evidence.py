@@ -15,7 +15,9 @@ _ENOUGH = 10
 @cache
 def measured(evidence: Evidence) -> Measured:
     """Return how often tests with such evidence were right; small rows count with ``other``."""
-    table = tomllib.loads(Path(__file__).with_name("measured.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(
+        Path(__file__).with_name("measured.toml").read_text(encoding="utf-8")
+    )
     of = {name: sum(row["of"] for row in rows) for name, rows in table.items()}
     names = [str(evidence)]
     if of.get(evidence, 0) < _ENOUGH or evidence is Evidence.OTHER:

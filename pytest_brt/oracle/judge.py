@@ -53,7 +53,12 @@ _MISSING = (
 )  # fmt: skip
 #: Types that say what this machine lacks, unless the report names them.
 _NOT_HERE = frozenset(
-    {"ImproperlyConfigured", "AppRegistryNotReady", "OperationalError", "ModuleNotFoundError"}
+    {
+        "ImproperlyConfigured",
+        "AppRegistryNotReady",
+        "OperationalError",
+        "ModuleNotFoundError",
+    }
     | {"ConnectionRefusedError", "PackageNotFoundError", "FileNotFoundError"}
 )
 #: The test or its surroundings are not fit to say anything.
@@ -111,7 +116,9 @@ def _fails(runs: Sequence[TestRun]) -> bool:
     return any(run.verdict is Verdict.FAIL for run in runs)
 
 
-def judge(test: CandidateTest, runs: Runs, reading: Reading | None, rating: Rating) -> JudgedTest:
+def judge(
+    test: CandidateTest, runs: Runs, reading: Reading | None, rating: Rating
+) -> JudgedTest:
     """Judge a test by its runs on the unpatched tree.
 
     It is rated where nothing speaks against it. Of a test that a person wrote, who knows what it
@@ -134,7 +141,9 @@ def judge(test: CandidateTest, runs: Runs, reading: Reading | None, rating: Rati
 
 def refused(verdict: Verdict, reason: str, runs: Runs) -> Judgement:
     """Return the judgement of a test that is no candidate."""
-    return Judgement(verdict=verdict, candidate=False, reason=reason, confidence=0.0, runs=runs)
+    return Judgement(
+        verdict=verdict, candidate=False, reason=reason, confidence=0.0, runs=runs
+    )
 
 
 def rescored(judged: JudgedTest, confidence: float) -> JudgedTest:
@@ -155,7 +164,9 @@ def refusal(test: CandidateTest, runs: Runs, reading: Reading | None) -> str:
     return next((finding.said for finding in findings if finding.answer is False), "")
 
 
-def examine(test: CandidateTest, runs: Runs, reading: Reading | None) -> tuple[Finding, ...]:
+def examine(
+    test: CandidateTest, runs: Runs, reading: Reading | None
+) -> tuple[Finding, ...]:
     """Return a finding for each question about a test, by its runs on the unpatched tree.
 
     It is a bug test of the report if all answers are yes. Without one it is asked only whether it
@@ -164,7 +175,9 @@ def examine(test: CandidateTest, runs: Runs, reading: Reading | None) -> tuple[F
     first, fails, is_flaky = runs[0], _fails(runs), _is_flaky(runs)
     verdicts = ", ".join(run.verdict for run in runs)
     said = "passes on this tree" if verdicts == Verdict.PASS else run_words(first)
-    often = f"its runs on the same tree differ: {verdicts}" if is_flaky else f"{len(runs)} runs"
+    often = (
+        f"its runs on the same tree differ: {verdicts}" if is_flaky else f"{len(runs)} runs"
+    )
     found: list[tuple[Check, bool | None, str]] = [
         (Check.FAILS, fails, said),
         (Check.STEADY, not is_flaky if fails else None, often if fails else ""),
@@ -223,7 +236,9 @@ def _as_reported(
     return False if is_about_values else None, f"the report does not name {raised.name}"
 
 
-def _something_else(test: CandidateTest, run: TestRun, raised: Raised, reading: Reading) -> str:
+def _something_else(
+    test: CandidateTest, run: TestRun, raised: Raised, reading: Reading
+) -> str:
     """Say what fails instead of what the oracle foresaw, or instead of the project; or ""."""
     name, seen = raised.name, test.expects
     is_claim, what = name in ASSERTIONS, f"{name}: {first_line(raised)}"

@@ -86,7 +86,9 @@ def _evidence_of(reading: Reading, raised: Raised) -> Evidence | None:
     is_exact = any(messages_agree(message, raised.message) for message in messages)
     is_assertion = name == "AssertionError" and not in_project
     if is_exact and (in_project or is_assertion):
-        return Evidence.EXCEPTION if reading.wants_exception else Evidence.REPORTED_EXCEPTION
+        return (
+            Evidence.EXCEPTION if reading.wants_exception else Evidence.REPORTED_EXCEPTION
+        )
     if is_assertion:
         return Evidence.OWN_TEST
     if messages and (in_project or is_exact or name not in _MISTAKES):
@@ -178,7 +180,9 @@ def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draf
     if result is None or not result.can_compare:
         return
     complaints = claims(ClaimKind.VALUE, *WRONG)
-    quoting = [claim for claim in complaints if not claim.text or result.quoted_by(claim.text)]
+    quoting = [
+        claim for claim in complaints if not claim.text or result.quoted_by(claim.text)
+    ]
     is_fine = any(not claim.text for claim in claims(ClaimKind.VALUE, *RIGHT))
     right = observed.reading.claims_of(ClaimKind.VALUE, *RIGHT)
     if not quoting or is_fine or any(result.quoted_by(claim.text) for claim in right):
@@ -226,7 +230,9 @@ def _command_lines(observed: ObservedReport) -> Iterator[tuple[str, str]]:
     """Yield the command lines of the project, each as the list that a test runs."""
     subject = observed.imports.engine.subject
     scripts = scripts_of(Path(subject.root))
-    shells = [block for block in observed.reading.issue.blocks if block.kind is BlockKind.SHELL]
+    shells = [
+        block for block in observed.reading.issue.blocks if block.kind is BlockKind.SHELL
+    ]
     for line in (command for block in shells for command in shell_commands(block.text)):
         try:
             program, *arguments = shlex.split(line)
@@ -234,7 +240,11 @@ def _command_lines(observed: ObservedReport) -> Iterator[tuple[str, str]]:
             continue  # it is no whole command
         if program in scripts:
             module, _, function = scripts[program].partition(":")
-            arguments = ["-c", f"import sys, {module}; sys.exit({module}.{function}())", *arguments]
+            arguments = [
+                "-c",
+                f"import sys, {module}; sys.exit({module}.{function}())",
+                *arguments,
+            ]
         elif arguments[:1] != ["-m"] or not {*arguments[1:2]} & {*subject.packages}:
             continue
         yield line, f"[sys.executable, {', '.join(map(literal, arguments))}]"
@@ -315,7 +325,11 @@ def _holding(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, .
     claims, result = one.statement.claims_of, result_of(one)
     for claim in claims(ClaimKind.RAISES, *WRONG):
         if "(" in one.source:
-            yield OracleKind.NO_RAISE, claim, (evaluated_expression(one.source) or one.source,)
+            yield (
+                OracleKind.NO_RAISE,
+                claim,
+                (evaluated_expression(one.source) or one.source,),
+            )
     if result is not None and result.can_compare:
         for claim in claims(ClaimKind.VALUE, _EXPECTED):
             if result.quoted_by(claim.text):

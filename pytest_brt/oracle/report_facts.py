@@ -16,9 +16,13 @@ from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole, Reading
 
 #: What the exceptions of a failed assertion are called; anything else is a crash.
 ASSERTIONS = frozenset({"AssertionError", "Failed"})
-_SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (==|!=|is not|is|not in|in) (.+)$")
+_SIDES = re.compile(
+    r"^(?:AssertionError: )?(?:assert )?(.+?) (==|!=|is not|is|not in|in) (.+)$"
+)
 _NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '(?:\w+\.)*(\w+)'>")
-_CRASH = re.compile(r"exception|crash|throw|traceback|\brais(?:e|es|ed|ing)\b", re.IGNORECASE)
+_CRASH = re.compile(
+    r"exception|crash|throw|traceback|\brais(?:e|es|ed|ing)\b", re.IGNORECASE
+)
 #: Where a test waits for an exception, or catches one, and names of classes.
 _AWAITS = re.compile(r"\b(?:raises|assertRaises)\((.*)")
 _CATCHES = re.compile(r"\b(?:raises|assertRaises|except)\b(.*)")
@@ -52,16 +56,24 @@ def failure_matches_report(reading: Reading, source: str, raised: Raised | None)
         is_named = name != "Exception" and re.search(rf"\b{called}\b", reading.issue.text)
         return f"the report names {name}" if is_named and is_crash(reading) else ""
     if missing := _NOT_RAISED.search(raised.message):
-        return f"the report asks for {missing[1]}" if missing[1] in reading.issue.text else ""
+        return (
+            f"the report asks for {missing[1]}" if missing[1] in reading.issue.text else ""
+        )
     if stated := states_values(reading, raised):
         return stated
     sides = _sides(raised)[::2]
     for call, value in _demanded(parse_or_empty(source)):
-        if value in sides and any(match_values(value, text) for text in _stated(reading, call)):
+        if value in sides and any(
+            match_values(value, text) for text in _stated(reading, call)
+        ):
             return f"the report states {value[:60]}"
     for side in sides:
         # What the test passes in, or expects, is in the report for another reason.
-        if side not in source and not side.isidentifier() and _quotes(reading, side, *WRONG):
+        if (
+            side not in source
+            and not side.isidentifier()
+            and _quotes(reading, side, *WRONG)
+        ):
             return f"the report quotes the value {side[:60]}"
     return ""
 
@@ -101,14 +113,18 @@ def asserts_reported_bug(test: CandidateTest, reading: Reading) -> str:
     """
     tree = _function_of(test)
     for call, value in _demanded(tree):
-        if _quotes(reading, value, ClaimRole.ACTUAL) and not _quotes(reading, value, _EXPECTED):
+        if _quotes(reading, value, ClaimRole.ACTUAL) and not _quotes(
+            reading, value, _EXPECTED
+        ):
             return f"asserts the value that the report calls wrong: {value[:80]}"
         stated = _stated(reading, call)
         if stated and not any(match_values(value, text) for text in stated):
             return f"asserts {value[:80]}, the report states {stated[0][:80]}"
     # With `match` it may be another one of the same type.
     awaits = [line for line in _AWAITS.findall(ast.unparse(tree)) if "match=" not in line]
-    raised = {claim.exception for claim in reading.claims_of(ClaimKind.RAISES, ClaimRole.ACTUAL)}
+    raised = {
+        claim.exception for claim in reading.claims_of(ClaimKind.RAISES, ClaimRole.ACTUAL)
+    }
     raised -= {claim.exception for claim in reading.claims_of(ClaimKind.RAISES, *RIGHT)}
     for name in sorted(raised.intersection(_CLASS.findall("\n".join(awaits)))):
         return f"asserts the exception that the report calls wrong: {name}"
@@ -118,14 +134,18 @@ def asserts_reported_bug(test: CandidateTest, reading: Reading) -> str:
 def _stated(reading: Reading, call: str) -> list[str]:
     """Return the values that a report wants of a call, which is without blanks."""
     same = (one for one in reading.statements if "".join(one.source.split()) == call)
-    return [claim.text for one in same for claim in one.claims_of(ClaimKind.VALUE, _EXPECTED)]
+    return [
+        claim.text for one in same for claim in one.claims_of(ClaimKind.VALUE, _EXPECTED)
+    ]
 
 
 def _function_of(test: CandidateTest) -> ast.AST:
     """Return the function that a test is, where its file has it; else all of the file."""
     tree = parse_or_empty(test.source or "")
     name = test.name.partition("[")[0].rpartition("::")[2]
-    return next((node for node in ast.walk(tree) if getattr(node, "name", "") == name), tree)
+    return next(
+        (node for node in ast.walk(tree) if getattr(node, "name", "") == name), tree
+    )
 
 
 def _demanded(tree: ast.AST) -> Iterator[tuple[str, str]]:

@@ -114,7 +114,9 @@ def _docstring(sentence: str) -> list[str]:
     # Of characters that cannot be seen, some cannot stand in source at all.
     seen = "".join(letter if letter.isprintable() else " " for letter in one_line(sentence))
     text = seen.replace("\\", "\\\\").replace('"""', "'''")
-    lines = textwrap.wrap(f'"""{text}', WIDTH - 4, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(
+        f'"""{text}', WIDTH - 4, break_long_words=False, break_on_hyphens=False
+    )
     if len(lines) == 1 and len(lines[0]) <= WIDTH - 7:
         return [f'    {lines[0]}"""']
     return [*(f"    {line}" for line in lines), '    """']

@@ -28,7 +28,8 @@ _BARE = re.compile(rb"^@@ -[1-9]\d*,0 \+", re.MULTILINE)
 #: The last line of a hunk: before a header, the end of a mail, or prose. Counting by itself, git
 #: takes a header for lines of the hunk, and stops at prose.
 _LAST_LINE = re.compile(
-    rb"^([ +-].*\n)\n*(?=--- .*\n\+\+\+ .*\n@@ |-- \n\d|(?!diff |@@ )[^ +\-\\\n])", re.MULTILINE
+    rb"^([ +-].*\n)\n*(?=--- .*\n\+\+\+ .*\n@@ |-- \n\d|(?!diff |@@ )[^ +\-\\\n])",
+    re.MULTILINE,
 )
 _COMPARE = (
     "-c", "core.quotePath=false", "diff", "--no-index", "--no-prefix", "--no-renames", "--text",
@@ -40,7 +41,9 @@ _LENIENT = Note(
     text="applied leniently: its counts, blanks or line ends differ from the tree's",
 )
 #: What is no path of a file below the project's root.
-_OUTSIDE = re.compile(r"/|(?:.*/)?(?:\.\.|\.git)(?:/|$)|.*[\x00-\x1f]", re.IGNORECASE | re.DOTALL)
+_OUTSIDE = re.compile(
+    r"/|(?:.*/)?(?:\.\.|\.git)(?:/|$)|.*[\x00-\x1f]", re.IGNORECASE | re.DOTALL
+)
 #: What git says, with a path or a line of the diff, and what that means.
 _COMPLAINTS = (
     (r"patch failed: (.+):(\d+)", "hunk-missing",
@@ -87,7 +90,10 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     if len(left_out) == len(names):
         words = "it changes nothing but tests, settings or binary files, which are left out"
         raise PatchProblem("only-left-out", f"{words}: {listed}")
-    moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
+    moved = [
+        "/".join(path.split("/")[max(depth - 1, 0) :])
+        for path in _MOVED.findall(patch.text)
+    ]
     # Names that look like patterns are not excluded by git, and what is moved has two names.
     before = [_read(root, path) for path in sorted({*names, *moved}.difference(left_out))]
     with tempfile.TemporaryDirectory(prefix="brt-apply-") as name:
@@ -126,7 +132,9 @@ def _diff_of(text: str) -> bytes:
     if not text.strip():
         raise PatchProblem("empty-patch", "empty patch: there is no text in it")
     if _MODE.search(text):
-        raise PatchProblem("unsafe-path", "it makes a link or a submodule; only files may change")
+        raise PatchProblem(
+            "unsafe-path", "it makes a link or a submodule; only files may change"
+        )
     diff = text.encode("utf-8", "surrogateescape")
     if diff.count(b"\r\n") == diff.count(b"\n"):  # so a mail may have been sent
         diff = diff.replace(b"\r\n", b"\n")
@@ -173,9 +181,13 @@ def _mark_ends(diff: bytes) -> bytes:
     return _LAST_LINE.sub(rb"\1diff -u\n", diff.rstrip(b"\n") + b"\n")
 
 
-def _count_lines(diff: bytes, depth: int, *options: str) -> subprocess.CompletedProcess[bytes]:
+def _count_lines(
+    diff: bytes, depth: int, *options: str
+) -> subprocess.CompletedProcess[bytes]:
     """Have git count the added and removed lines of each file that a diff names."""
-    return run_git(Path("/"), "apply", "--numstat", "-z", f"-p{depth}", *options, stdin=diff)
+    return run_git(
+        Path("/"), "apply", "--numstat", "-z", f"-p{depth}", *options, stdin=diff
+    )
 
 
 def _is_there(root: Path, path: str) -> bool:
@@ -222,7 +234,11 @@ def _apply(diff: bytes, folder: Path, depth: int, left_out: Iterable[str]) -> bo
         PatchProblem: it does not apply.
     """
     marked = _mark_ends(diff.replace(b"\r\n", b"\n"))
-    options = (f"-p{depth}", "--whitespace=nowarn", *(f"--exclude={path}" for path in left_out))
+    options = (
+        f"-p{depth}",
+        "--whitespace=nowarn",
+        *(f"--exclude={path}" for path in left_out),
+    )
     complaint = b""
     # Where its counts are too small, git takes the rest of a hunk for prose.
     counts = _count_lines(diff, depth).stdout
@@ -250,7 +266,9 @@ def _refusal(diff: bytes, complaint: bytes) -> PatchProblem:
         if not PatchSet(decode(diff)):
             words = "not a diff: no 'diff --git' line and no '---' line with '+++' after it"
             return PatchProblem("not-a-diff", f"{words} (write it with 'git diff')")
-    return PatchProblem("malformed", "malformed diff: no hunk begins with '@@ -N,N +N,N @@'")
+    return PatchProblem(
+        "malformed", "malformed diff: no hunk begins with '@@ -N,N +N,N @@'"
+    )
 
 
 # -- changes as a diff ----------------------------------------------------------------------------
@@ -273,5 +291,7 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
             file = root / change.path
             before = file.read_bytes() if file.is_file() else None
             old = FileChange(path=f"a/{change.path}", content=before)
-            _write(folder, [old, FileChange(path=f"b/{change.path}", content=change.content)])
+            _write(
+                folder, [old, FileChange(path=f"b/{change.path}", content=change.content)]
+            )
         return decode(run_git(folder, *_COMPARE).stdout)

@@ -94,7 +94,9 @@ def altered_tests(
     def has_tests(node: ast.ClassDef) -> bool:
         return collected.has_class(node.name) or is_test_class(node)
 
-    old, new = (dict(_parts(parse_or_empty(text), has_tests)) for text in (before or b"", after))
+    old, new = (
+        dict(_parts(parse_or_empty(text), has_tests)) for text in (before or b"", after)
+    )
     tests = {part for part in old | new if collected.has_node(part[0])}
     others = (old.keys() ^ new.keys()) - tests
     known = set() if any(not code.startswith(_IDLE) for _, code in others) else old.keys()
@@ -102,7 +104,9 @@ def altered_tests(
 
 
 def _parts(
-    tree: ast.AST, is_entered: Callable[[ast.ClassDef], bool] = lambda _: True, above: str = ""
+    tree: ast.AST,
+    is_entered: Callable[[ast.ClassDef], bool] = lambda _: True,
+    above: str = "",
 ) -> Iterator[tuple[tuple[str, str], int]]:
     """Yield the name and code of each function, with the bits of its lines.
 

@@ -102,7 +102,9 @@ def run_git(
         PatchProblem: git does not end in time.
     """
     if shutil.which("git") is None:
-        raise UsageProblem("git: not found on PATH; patches are applied by it (install git)")
+        raise UsageProblem(
+            "git: not found on PATH; patches are applied by it (install git)"
+        )
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     try:
         return subprocess.run(
@@ -144,7 +146,9 @@ class History:
         self.root = root.resolve()
         repository = find_repository(self.root)
         if repository is None:
-            raise UsageProblem(f"no git repository: {str(self.root)!r} (give the project's root)")
+            raise UsageProblem(
+                f"no git repository: {str(self.root)!r} (give the project's root)"
+            )
         self._repository = repository
 
     def ends(self, text: str) -> tuple[str, str]:
@@ -174,20 +178,28 @@ class History:
         """
         log = self.git("log", "--first-parent", "--format=%H %cs %an: %s", "HEAD", "--")
         return dict(
-            line.split(" ", 1) for line in log.decode("utf-8", "replace").split("\n") if line
+            line.split(" ", 1)
+            for line in log.decode("utf-8", "replace").split("\n")
+            if line
         )
 
     def changes_to(self, wanted: str, start: str = "") -> tuple[FileChange, ...]:
         """Return what makes the tree of `start`, or else the working tree, that of `wanted`."""
         ends = (wanted, start) if start else (wanted,)
-        fields = self.git(*_DIFF, "--raw", "-z", "--no-abbrev", _END, *ends, "--").split(b"\0")
+        fields = self.git(*_DIFF, "--raw", "-z", "--no-abbrev", _END, *ends, "--").split(
+            b"\0"
+        )
         changes = []
         for head, name in zip(fields[::2], fields[1::2], strict=False):
             mode, _, blob, _, _ = decode(head).lstrip(":").split(" ")
             if mode in _FILES:
-                content = self.git("cat-file", "blob", _END, blob) if blob.strip("0") else None
+                content = (
+                    self.git("cat-file", "blob", _END, blob) if blob.strip("0") else None
+                )
                 path, is_executable = decode(name), _FILES[mode]
-                changes.append(FileChange(path=path, content=content, executable=is_executable))
+                changes.append(
+                    FileChange(path=path, content=content, executable=is_executable)
+                )
         return tuple(changes)
 
     def branches(self, pattern: str) -> dict[str, str]:
@@ -211,7 +223,13 @@ class History:
         Raises:
             UsageProblem: the two have no commit in common.
         """
-        form = ("--binary", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=b/")
+        form = (
+            "--binary",
+            "--full-index",
+            "--no-color",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+        )
         return self.git(*_DIFF, *form, _END, f"HEAD...{branch}", "--")
 
     def git(self, *arguments: str) -> bytes:

@@ -13,7 +13,13 @@ from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.git import History, decode, find_repository, read_remotes
-from pytest_brt.report.github import Address, find_address, read_author, read_diff, repository_of
+from pytest_brt.report.github import (
+    Address,
+    find_address,
+    read_author,
+    read_diff,
+    repository_of,
+)
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import Patch
 
@@ -122,7 +128,9 @@ def _read(path: Path, folder: Path) -> Patch:
     try:
         data = read_bounded(path)
     except OSError as error:
-        raise UsageProblem(f"cannot read the patch {str(path)!r}: {error.strerror}") from error
+        raise UsageProblem(
+            f"cannot read the patch {str(path)!r}: {error.strerror}"
+        ) from error
     sender = _SENDER.search(data) if _FROM.match(data) else None
     author = decode(sender[1]).casefold() if sender else ""
     return _patch(on_a_line(str(path.relative_to(folder))), data, author, str(path))

@@ -16,7 +16,12 @@ from pytest_brt.pipeline import Plan, Tests
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
-from pytest_brt.rank.variations import find_difference, find_remarks, find_values, find_variations
+from pytest_brt.rank.variations import (
+    find_difference,
+    find_remarks,
+    find_values,
+    find_variations,
+)
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
@@ -49,7 +54,9 @@ class Ranking:
             kept = Journal(bench.cache / "existing.jsonl", bench.journal.setting)
         if plan.guard is not None:
             seconds = plan.guard / (len(self._pool) + LOOKING)
-        self.guard = Guard(bench.engine, self._pool, seconds=seconds, say=bench.say, kept=kept)
+        self.guard = Guard(
+            bench.engine, self._pool, seconds=seconds, say=bench.say, kept=kept
+        )
         #: By normal form of the patch.
         self._ran: Once[str, PatchResult] = Once()
         #: The calls of bug tests, varied.
@@ -80,7 +87,9 @@ class Ranking:
         chosen = guard.choose(touched) if guard and touched else None
         return self._plan.elsewhere(work, chosen, engine.subject)
 
-    def rank(self, record: RunRecord, results: Sequence[PatchResult], tests: Tests) -> RunRecord:
+    def rank(
+        self, record: RunRecord, results: Sequence[PatchResult], tests: Tests
+    ) -> RunRecord:
         """Return a record with the ranks of patches, and what calls of bug tests tell of them."""
         remarks = find_remarks(comparable(rank(results, tests)), self.calls)
         remarked = [

@@ -22,7 +22,9 @@ _NO_TEST = (
 )
 
 
-def repair(job: Job, plan: Plan, bench: Workbench, open_work: Callable[..., RepairWork]) -> Repair:
+def repair(
+    job: Job, plan: Plan, bench: Workbench, open_work: Callable[..., RepairWork]
+) -> Repair:
     """Carry out one run of a strategy; no model is asked after the deadline.
 
     `open_work` returns what it works with, of what it does not share with other runs.

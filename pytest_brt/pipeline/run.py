@@ -92,7 +92,9 @@ class Run:
             if patches:
                 self._brought = self._ranking.judge_brought()
             tests = _candidates(self.tests(plan.ranked))
-            self._tell("no call of a bug test was varied", partial(self._ranking.vary, tests))
+            self._tell(
+                "no call of a bug test was varied", partial(self._ranking.vary, tests)
+            )
             self._each(self._run_patch, patches)
         if fixes:
             self._repair(fixes)
@@ -101,7 +103,9 @@ class Run:
     def _each(self, work: Callable[[Job], object], jobs: Sequence[Job]) -> None:
         """Do jobs in their order, as many at a time as there are threads for."""
         # A new one: another thread may be looking at those that there are.
-        self.futures = self.futures | {job: Future() for job in jobs if job not in self.futures}
+        self.futures = self.futures | {
+            job: Future() for job in jobs if job not in self.futures
+        }
         left = iter(jobs)  # it gives each job to one thread
 
         def take() -> None:
@@ -113,7 +117,9 @@ class Run:
                 except BaseException as error:  # whoever waits for it gets it
                     self.futures[job].set_exception(error)
 
-        threads = [Thread(target=take, daemon=True) for _ in range(min(self.plan.jobs, len(jobs)))]
+        threads = [
+            Thread(target=take, daemon=True) for _ in range(min(self.plan.jobs, len(jobs)))
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -207,10 +213,13 @@ class Run:
                 guard=self._ranking.guard,
                 is_guarded=plan.guard != 0,
                 jobs=plan.jobs,
-                places=given_places(plan.places, index) or self._likely_places(issue, index),
+                places=given_places(plan.places, index)
+                or self._likely_places(issue, index),
                 is_place_given=bool(plan.places),
             )
-            self._each(partial(repair, plan=plan, bench=self.bench, open_work=open_work), fixes)
+            self._each(
+                partial(repair, plan=plan, bench=self.bench, open_work=open_work), fixes
+            )
         more = [fix.patch for fix, _ in distinct(self._results(fixes))]
         self._each(self._run_patch, plan.rows(more))
 
@@ -251,7 +260,9 @@ class Run:
         attempts, reviews = [], self.plan.reviews
         for job in self.plan.attempts():
             if found := self._found.get(job):
-                tests = (with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in found.tests)
+                tests = (
+                    with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in found.tests
+                )
                 is_partial = self._is_stopped and not self._results([job])
                 notes = (*found.notes, _INTERRUPTED) if is_partial else found.notes
                 attempts.append(replace(found, tests=tuple(tests), notes=notes))

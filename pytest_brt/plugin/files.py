@@ -73,7 +73,9 @@ def _keep(cache: Path | None, record: RunRecord) -> Iterator[str]:
 # -- reports and dialogues ----------------------------------------------------------------------
 
 
-def _write_report(path: Path, report: Report, record: RunRecord, root: Path) -> Iterator[str]:
+def _write_report(
+    path: Path, report: Report, record: RunRecord, root: Path
+) -> Iterator[str]:
     """Write a report, and the dialogues with a model beside one for programs."""
     beside = ""
     if path.suffix == ".json":
@@ -139,7 +141,9 @@ def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
     issue = next(issue for issue in record.issues if issue.source == source)
     folder = _PATCHES / (issue.id if source == "-" else Path(source).stem)
     if folder.resolve() != Path.cwd() / folder:
-        raise StoreProblem(f"{str(folder)!r} is, or lies in, a link: nothing is written through it")
+        raise StoreProblem(
+            f"{str(folder)!r} is, or lies in, a link: nothing is written through it"
+        )
     for old in folder.glob("fix-*.diff"):
         if old.read_bytes().startswith(_OURS):
             old.unlink()

@@ -37,7 +37,9 @@ def open_project(root: Path, options: Options) -> Runner:
     """
     demand_project(root)
     sandbox = shut_in(options)
-    subject = find_subject(root, python=options.python, env=dict(options.env), sandbox=sandbox)
+    subject = find_subject(
+        root, python=options.python, env=dict(options.env), sandbox=sandbox
+    )
     limits = Limits(seconds=options.timeout, memory_mb=options.memory)
     return Runner(subject, sandbox, limits, jobs=options.jobs)
 

@@ -30,7 +30,9 @@ class Options(SimpleNamespace):
     """The options of one run, as `option_list` has them: `--brt-test-file` is `test_file`."""
 
 
-def read_options(given: object, root: Path, environ: Mapping[str, str] = os.environ) -> Options:
+def read_options(
+    given: object, root: Path, environ: Mapping[str, str] = os.environ
+) -> Options:
     """Return the options of a run in the project at `root`.
 
     `given` is the namespace of the command line: its texts by destination.
@@ -48,7 +50,9 @@ def read_options(given: object, root: Path, environ: Mapping[str, str] = os.envi
             texts = _texts(key, ini.section[key], root, source)
         texts = texts or filter(None, [default])
         read = [_read(kind, metavar, text, source) for text in texts]
-        values[key.removeprefix("brt_")] = tuple(read) if kind in _REPEATED else [None, *read][-1]
+        values[key.removeprefix("brt_")] = (
+            tuple(read) if kind in _REPEATED else [None, *read][-1]
+        )
     if values["model"] == "auto":
         values["model"] = environ.get("PYTEST_BRT_MODEL") or default_spec(environ)
     if values["repair"]:  # what is repaired is reproduced first

@@ -69,7 +69,9 @@ _APART = 10.0
 _BROKEN_OFF = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
 
 
-def run_apart(typed: Sequence[str], root: str | None = None, plugins: Sequence[object] = ()) -> int:
+def run_apart(
+    typed: Sequence[str], root: str | None = None, plugins: Sequence[object] = ()
+) -> int:
     """Run pytest with what a user typed, and nothing from the project's settings.
 
     These may need packages that only the project's interpreter has, or be the very bug. The tests
@@ -157,7 +159,10 @@ class Session:
         self.config, option = config, config.option
         # Before xdist looks: one process drives all work, and its ``-n K`` means jobs.
         if getattr(option, "numprocesses", None):
-            option.brt_jobs, option.dist = option.brt_jobs or [str(option.numprocesses)], "no"
+            option.brt_jobs, option.dist = (
+                option.brt_jobs or [str(option.numprocesses)],
+                "no",
+            )
         config.pluginmanager.add_hookspecs(Hooks)
         _interrupt_on_signals(config)
         try:
@@ -179,7 +184,9 @@ class Session:
         issues = inputs.read_issues(options, root, self._stdin)
         engine = inputs.open_project(root, options)
         config.add_cleanup(engine.close)
-        places = [inputs.python_file("--brt-buggy-file", one, root) for one in options.buggy_file]
+        places = [
+            inputs.python_file("--brt-buggy-file", one, root) for one in options.buggy_file
+        ]
         self.bench = self._open_bench(engine, places)
         patches, cache = inputs.read_patches(options, root), self.bench.cache
         self._last = None if options.tests or issues else inputs.last_run(cache, patches)
@@ -188,7 +195,9 @@ class Session:
         if options.executor:
             from pytest_brt.pipeline.ranking import Workers  # imported late: start-up time
 
-            workers = Workers(options.executor, partial(inputs.shut_in, options), engine.limits)
+            workers = Workers(
+                options.executor, partial(inputs.shut_in, options), engine.limits
+            )
             config.add_cleanup(workers.close)
             elsewhere, jobs = workers.run, workers.threads
         self.plan = Plan(
@@ -220,8 +229,16 @@ class Session:
         cache, host = inputs.cache_folder(self.config), options.test_file
         models = inputs.open_models(self.config, options, cache)
         decisive = {**vars(options), **dict.fromkeys(_CHANGE_NO_RESULT)}
-        facts = self.setting.version, self.setting.tree, subject, self.setting.sandbox, decisive
-        self._journal = Journal(cache and cache / "journal.jsonl", content_id(*map(repr, facts)))
+        facts = (
+            self.setting.version,
+            self.setting.tree,
+            subject,
+            self.setting.sandbox,
+            decisive,
+        )
+        self._journal = Journal(
+            cache and cache / "journal.jsonl", content_id(*map(repr, facts))
+        )
         return Workbench(
             engine=engine,
             model=models[0],
@@ -237,13 +254,19 @@ class Session:
         )
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_make_collect_report(self, collector: pytest.Collector) -> pytest.CollectReport:
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> pytest.CollectReport:
         """Collect our items and nothing else."""
         plan, items = self.plan, list[Any]()
         sources = {issue.id: issue.source for issue in plan.issues}
         for job in (*plan.attempts(), *plan.fixes(), *plan.rows(plan.patches)):
-            node = f"patches/{job.name}" if job.patch else f"{sources[job.issue]}::{job.name}"
-            item: JobItem = JobItem.from_parent(collector, name=job.name, nodeid=on_a_line(node))
+            node = (
+                f"patches/{job.name}" if job.patch else f"{sources[job.issue]}::{job.name}"
+            )
+            item: JobItem = JobItem.from_parent(
+                collector, name=job.name, nodeid=on_a_line(node)
+            )
             item.job, item.wait = job, self._wait_for
             items.append(item)
         return pytest.CollectReport("", "passed", None, items)
@@ -272,7 +295,9 @@ class Session:
     # -- the loop -----------------------------------------------------------------------
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+    def pytest_runtestloop(
+        self, session: pytest.Session
+    ) -> Generator[None, object, object]:
         """Start the work of all selected items, then let pytest wait for them one by one."""
         if self.config.option.collectonly:
             return (yield)
@@ -302,7 +327,9 @@ class Session:
         return self.bench.model.usage.unheard
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+    def pytest_report_teststatus(
+        self, report: pytest.TestReport
+    ) -> tuple[str, str, str] | None:
         """Say that a job was done, whatever came of it: "6 judged" in place of "6 passed"."""
         is_judged = report.when == "call" and report.passed
         return ("judged", ".", "JUDGED") if is_judged else None
@@ -362,12 +389,16 @@ class Session:
 
     def _exit_code(self, record: RunRecord) -> int:
         """Return the exit code of a run that nothing broke: docs/ci.md."""
-        if self.options.repair:  # what is repaired need not be reproduced, as tests may be given
+        if (
+            self.options.repair
+        ):  # what is repaired need not be reproduced, as tests may be given
             has_succeeded = any(not fix.broken for fix, _ in distinct(record.repairs))
         else:
             issues = {job.issue for job in self._jobs if not job.patch}
             tests = [test for one in record.attempts for test in one.tests]
-            has_succeeded = issues <= {test.test.issue for test in tests if test.judgement.counts}
+            has_succeeded = issues <= {
+                test.test.issue for test in tests if test.judgement.counts
+            }
             if any(job.patch for job in self._jobs):
                 found = bug_tests([*tests, *record.given, *record.brought])
                 has_succeeded &= any(_passes(rank.result, found) for rank in record.ranks)
@@ -392,7 +423,9 @@ class Session:
         if self.report is not None:
             write = self.options.write
             is_written = None if write == "no" else write != "diff"
-            show_summary(terminalreporter, self.report, self._last_lines, is_written=is_written)
+            show_summary(
+                terminalreporter, self.report, self._last_lines, is_written=is_written
+            )
 
 
 def _passes(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
@@ -408,7 +441,9 @@ def _failure(error: BaseException) -> str:
     if isinstance(error, BrtError):
         return plain(str(error))
     frames = "".join(format_exception(error))
-    return plain(f"internal error in pytest-brt: please report it with what follows\n\n{frames}")
+    return plain(
+        f"internal error in pytest-brt: please report it with what follows\n\n{frames}"
+    )
 
 
 def _interrupt_on_signals(config: pytest.Config) -> None:

@@ -58,7 +58,11 @@ class Import:
     def statement(self) -> str:
         """The import as a statement of its own."""
         plain = self.name or self.module.partition(".")[0]
-        start = f"from {self.module} import {self.name}" if self.name else f"import {self.module}"
+        start = (
+            f"from {self.module} import {self.name}"
+            if self.name
+            else f"import {self.module}"
+        )
         return start if self.bound == plain else f"{start} as {self.bound}"
 
 
@@ -112,7 +116,9 @@ def _imports(node: ast.AST, path: str, package: str) -> Iterator[Import]:
         module = "." * node.level + (node.module or "")
         with suppress(ImportError):  # above the topmost package
             module = resolve_name(module, package)
-        yield from (Import(module, one.name, one.asname or one.name, path) for one in node.names)
+        yield from (
+            Import(module, one.name, one.asname or one.name, path) for one in node.names
+        )
     elif isinstance(node, ast.Import):
         for one in node.names:
             bound = one.asname or one.name.partition(".")[0]

@@ -30,7 +30,12 @@ _NO_USE = Use()
 
 
 def project_imports(
-    name: str, index: Index, *, offering: Iterable[str] = (), near: str = "", use: Use = _NO_USE
+    name: str,
+    index: Index,
+    *,
+    offering: Iterable[str] = (),
+    near: str = "",
+    use: Use = _NO_USE,
 ) -> Iterator[str]:
     """Yield how a name may be imported that the project knows, the likeliest way first.
 
@@ -75,7 +80,9 @@ def standard_imports(name: str, use: Use = _NO_USE) -> Iterator[str]:
 
 def _is_module(name: str, use: Use) -> bool:
     """Say whether a name is only used as the module of the standard library of that name."""
-    return bool(use) and name in _MODULES and all(hasattr(import_module(name), a) for a in use)
+    return (
+        bool(use) and name in _MODULES and all(hasattr(import_module(name), a) for a in use)
+    )
 
 
 def _has(module: str, name: str, use: Use) -> bool:
@@ -129,9 +136,13 @@ def can_import(node: ast.ImportFrom, index: Index) -> bool:
     if node.level or path is None:
         own = {*index.packages, *layout.roots}
         return not node.level and module.partition(".")[0] not in own
-    stars = (layout.path_of(one.module) for one in index.imports_in(path) if one.bound == "*")
+    stars = (
+        layout.path_of(one.module) for one in index.imports_in(path) if one.bound == "*"
+    )
     files = [path, *filter(None, stars)]
     names = {one.name for file in files for one in index.definitions_in(file) if one.top}
     names |= {one.bound for file in files for one in index.imports_in(file)}
     wanted = {one.name for one in node.names} - names - {"*"}
-    return "__getattr__" in names or all(layout.path_of(f"{module}.{one}") for one in wanted)
+    return "__getattr__" in names or all(
+        layout.path_of(f"{module}.{one}") for one in wanted
+    )

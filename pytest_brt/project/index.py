@@ -24,7 +24,13 @@ from pytest_brt.project.definitions import (
     Import,
     read_facts,
 )
-from pytest_brt.project.layout import Layout, escapes_root, find_layout, is_product, scan_tree
+from pytest_brt.project.layout import (
+    Layout,
+    escapes_root,
+    find_layout,
+    is_product,
+    scan_tree,
+)
 from pytest_brt.project.pytest_config import read_config
 from pytest_brt.project.terms import Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
@@ -59,7 +65,10 @@ def open_index(root: Path, cache: Path | None = None) -> Index:
     """
     root = root.resolve()
     if cache is not None:
-        file = cache / f"index-{_VERSION}-py{sys.version_info[1]}-{content_id(str(root))}.sqlite"
+        file = (
+            cache
+            / f"index-{_VERSION}-py{sys.version_info[1]}-{content_id(str(root))}.sqlite"
+        )
         try:
             cache.mkdir(parents=True, exist_ok=True)
             return Index(root, str(file))
@@ -164,7 +173,9 @@ class Index:
 
         Of several, the one with the shortest module path is taken if it is the only one so short.
         """
-        known = {self.layout.module_of(one.path): one for one in self.definitions[name][::-1]}
+        known = {
+            self.layout.module_of(one.path): one for one in self.definitions[name][::-1]
+        }
         own = [module for module in known if module.partition(".")[0] in self.packages]
         depth = min((module.count(".") for module in own), default=0)
         nearest = [module for module in own if module.count(".") == depth]
@@ -204,7 +215,9 @@ def search_definitions(
 ) -> tuple[tuple[Chunk, tuple[str, ...]], ...]:
     """Return what of the product has the words of a text, with these: most of them first."""
     found = index.shares(dict.fromkeys(terms_of(text), 1.0))
-    order = sorted(found, key=lambda one: (-len(found[one]), -sum(found[one].values()), one))
+    order = sorted(
+        found, key=lambda one: (-len(found[one]), -sum(found[one].values()), one)
+    )
     return tuple((chunk, most_telling(found[chunk])) for chunk in order[:limit])
 
 

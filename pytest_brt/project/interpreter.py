@@ -24,7 +24,9 @@ def choose_python(root: Path, python: str | None) -> tuple[str, str]:
         named = Path(python).expanduser()
         path = shutil.which(named / "bin/python" if named.is_dir() else named)
         if path is None:
-            raise SubjectProblem(f"--brt-python: no such interpreter: {python!r} (give its path)")
+            raise SubjectProblem(
+                f"--brt-python: no such interpreter: {python!r} (give its path)"
+            )
         return f"{Path(path).parent.resolve()}/{Path(path).name}", "--brt-python"
     # Ours may be in an environment of its own while the project's is active.
     active = Path(os.environ.get("VIRTUAL_ENV") or sys.prefix).absolute()
@@ -43,7 +45,9 @@ def read_environment(
     """Return the variables for tests, and the folders to import from, which may be outside."""
     extra = {**env}
     entries = [
-        str((root / p).resolve()) for p in extra.pop("PYTHONPATH", "").split(os.pathsep) if p
+        str((root / p).resolve())
+        for p in extra.pop("PYTHONPATH", "").split(os.pathsep)
+        if p
     ]
     if outer := [path for path in entries if not Path(path).is_relative_to(root)]:
         extra["PYTHONPATH"] = os.pathsep.join(outer)

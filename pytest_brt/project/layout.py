@@ -138,7 +138,9 @@ def module_names(path: str, source_roots: Iterable[str]) -> tuple[str, ...]:
     ('pkg.core', 'src.pkg.core')
     """
     above = [root for root in source_roots if root == "." or path.startswith(f"{root}/")]
-    names = [_module(path.removeprefix(f"{root}/")) for root in above if path.endswith(".py")]
+    names = [
+        _module(path.removeprefix(f"{root}/")) for root in above if path.endswith(".py")
+    ]
     return tuple(name for name in names if all(map(str.isidentifier, name.split("."))))
 
 
@@ -166,7 +168,11 @@ class Layout:
             folder = folder.rpartition("/")[0]
         # A namespace package has no __init__.py: a declared root above it still wins.
         for root in self.roots:
-            if root and f"{folder}/".startswith(f"{root}/") and not is_test_path(f"{folder}/x.py"):
+            if (
+                root
+                and f"{folder}/".startswith(f"{root}/")
+                and not is_test_path(f"{folder}/x.py")
+            ):
                 return root
         return folder
 
@@ -188,7 +194,9 @@ class Layout:
         """The file of each module; of several the one in the likeliest source root."""
         places = {root: place for place, root in enumerate(self.roots)}
         last = len(places)
-        order = sorted(self.files, key=lambda path: (places.get(self.root_of(path), last), path))
+        order = sorted(
+            self.files, key=lambda path: (places.get(self.root_of(path), last), path)
+        )
         return {self.module_of(path): path for path in reversed(order)}
 
     def path_of(self, module: str) -> str | None:
@@ -214,7 +222,9 @@ class Layout:
         bare = "/".join(part for part in path.split("/") if part.strip(".…~"))
         if bare in self.files:
             return bare
-        meant = [one for one in self.files if _ends(one, bare) or _ends(bare, self.inner(one))]
+        meant = [
+            one for one in self.files if _ends(one, bare) or _ends(bare, self.inner(one))
+        ]
         if "/" not in bare and len(meant) > 1:
             return None
         # The nearest in length shares most with it.

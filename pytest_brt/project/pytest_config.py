@@ -15,7 +15,13 @@ from pytest_brt.bounded import bounded_text
 
 #: Options of `addopts` that say how tests are imported and what they need; all others
 #: (selection, parallel runs, coverage, output) are left out of our runs.
-_KEPT_OPTIONS = ("--import-mode", "--asyncio-mode", "--ds", "--dc", "--django-configuration")
+_KEPT_OPTIONS = (
+    "--import-mode",
+    "--asyncio-mode",
+    "--ds",
+    "--dc",
+    "--django-configuration",
+)
 #: What pytest takes for `norecursedirs` where nothing is said.
 _NO_TESTS = (
     "*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}",
@@ -194,7 +200,11 @@ def read_config(root: Path) -> PytestConfig:
     try:
         file, section = _settings(root)
         lists = {key: _words(section[key]) for key in _LISTS if key in section}
-        kinds = (kind for kind in ("files", "classes", "functions") if f"python_{kind}" in section)
+        kinds = (
+            kind
+            for kind in ("files", "classes", "functions")
+            if f"python_{kind}" in section
+        )
         patterns = {kind: _words(section[f"python_{kind}"]) for kind in kinds}
     except _UNREADABLE:
         return PytestConfig(is_broken=True)

@@ -89,7 +89,11 @@ def names_of(source: str) -> Names:
     """
     tree = parse(source)
     reads, bound = _flow(source)
-    stars = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.names[0].name == "*")
+    stars = (
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.ImportFrom) and n.names[0].name == "*"
+    )
     return Names(
         reads=reads - _OWN,
         bound=bound,
@@ -101,7 +105,9 @@ def names_of(source: str) -> Names:
 def _changed(tree: ast.Module) -> Iterator[str]:
     """Yield the names whose objects may be changed: parts set, methods called, given away."""
     for part in ast.walk(tree):
-        if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
+        if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(
+            part.ctx, ast.Load
+        ):
             yield _root(part)
         elif isinstance(part, ast.Expr):
             for call in ast.walk(part):
@@ -135,14 +141,18 @@ def uses_in(source: str) -> Mapping[str, Use]:
     return {name: frozenset(asked) for name, asked in uses.items()}
 
 
-def needed(sources: Sequence[str], last: int, wanted: frozenset[str] = frozenset()) -> list[int]:
+def needed(
+    sources: Sequence[str], last: int, wanted: frozenset[str] = frozenset()
+) -> list[int]:
     """Return the indices of the statements before `last` that its names depend on, in order.
 
     `wanted` are further names the result must provide. An assignment is followed only
     backwards; a call on an object, or an assignment to a part of it, belongs to the object.
     """
     *every, asked = [names_of(source) for source in sources[: last + 1]]
-    imports = [n.bound for n, s in zip(every, sources, strict=False) if s.startswith(IMPORTS)]
+    imports = [
+        n.bound for n, s in zip(every, sources, strict=False) if s.startswith(IMPORTS)
+    ]
     imported = frozenset[str]().union(*imports)
     need = asked.reads | wanted
     chosen: list[int] = []

@@ -36,7 +36,9 @@ def normal_test(source: str) -> str:
     for node in nodes:
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            said = [one for one in body if not (isinstance(one, ast.Pass) or is_constant(one))]
+            said = [
+                one for one in body if not (isinstance(one, ast.Pass) or is_constant(one))
+            ]
             body[:] = said or [ast.Pass()]
     statements = [ast.unparse(node) for node in tree.body]
     # A "from __future__" must be first: "f" comes before "i", "_" before letters.
@@ -63,7 +65,9 @@ def patch_key(changes: Sequence[FileChange]) -> str:
     with docstrings, constants and names.
     """
     ordered = sorted(changes, key=lambda change: change.path)
-    return content_id("patch", *chain.from_iterable((one.path, _form(one)) for one in ordered))
+    return content_id(
+        "patch", *chain.from_iterable((one.path, _form(one)) for one in ordered)
+    )
 
 
 def _form(change: FileChange) -> str:

@@ -17,7 +17,14 @@ _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?![\w=])")
 #: What a call gives that raises.
 _RAISED = "raises"
 #: Whether a comparison wants a result.
-_WANTS = {"Eq": True, "Is": True, "In": True, "NotEq": False, "IsNot": False, "NotIn": False}
+_WANTS = {
+    "Eq": True,
+    "Is": True,
+    "In": True,
+    "NotEq": False,
+    "IsNot": False,
+    "NotIn": False,
+}
 
 
 class _Claim(NamedTuple):
@@ -36,14 +43,18 @@ class _Claim(NamedTuple):
         return self.wants is not other.wants and self.result == other.result
 
 
-def without_asserted_bugs(guarded: Guarded, tests: Sequence[JudgedTest], root: Path) -> Guarded:
+def without_asserted_bugs(
+    guarded: Guarded, tests: Sequence[JudgedTest], root: Path
+) -> Guarded:
     """Return the same without the regressions whose failing statement asserts the bug.
 
     It is about the same call as a bug test of `tests` that is believed, written alike, and no
     program meets both.
     """
     believed = [judged.test for judged in tests if judged.judgement.counts]
-    asked = [(claim, test.name) for test in believed for claim in _claims(test.source or "")]
+    asked = [
+        (claim, test.name) for test in believed for claim in _claims(test.source or "")
+    ]
     bugs: dict[str, AssertedBug] = {}
     for regression in guarded.regressions:
         name = regression.test
@@ -61,7 +72,9 @@ def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
 
     What is assigned to a name stands in its place.
     """
-    functions = (node for node in ast.walk(parse_or_empty(source)) if isinstance(node, Function))
+    functions = (
+        node for node in ast.walk(parse_or_empty(source)) if isinstance(node, Function)
+    )
     for function in functions:
         values: dict[str, str] = {}
         for node in function.body:

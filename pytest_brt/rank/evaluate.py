@@ -66,7 +66,9 @@ def evaluate(
     ran = share(normal, work)
     # That its code cannot be imported is nothing that a patch's own test would favour.
     brought = {judged.test.id for judged in tests if is_own(judged, patch)}
-    own = [cell for cell in ran.cells if cell.test in brought and not cell.cause.is_uncollected]
+    own = [
+        cell for cell in ran.cells if cell.test in brought and not cell.cause.is_uncollected
+    ]
     # How it was applied says least, and the table cuts what is last.
     effects = (*_effects(ran, bug_tests), *applied.remarks)
     return replace(
@@ -95,7 +97,9 @@ def _run(
     cells = tuple(_cell(run) for run in runs if run.test in ids)
     guarded = None
     if guard is not None:
-        guarded = guard.judge(changes, touched, (run for run in runs if run.test not in ids))
+        guarded = guard.judge(
+            changes, touched, (run for run in runs if run.test not in ids)
+        )
         guarded = without_asserted_bugs(guarded, bug_tests, guard.root)
     outcomes: tuple[Outcome, ...] = ()
     if any(cell.verdict is Verdict.PASS for cell in cells):
@@ -108,7 +112,9 @@ def _effects(result: PatchResult, tests: Sequence[JudgedTest]) -> Iterator[Note]
     """Yield that no test reached a patch, or that none shows that it changes anything."""
     if result.cells and all(cell.exercised is False for cell in result.cells):
         yield Note(code="not-exercised", text="no test reached the patched lines")
-    before = {t.test.id: t.judgement.runs[0].raised_briefly for t in tests if t.judgement.runs}
+    before = {
+        t.test.id: t.judgement.runs[0].raised_briefly for t in tests if t.judgement.runs
+    }
     same = [cell.raised and cell.raised == before.get(cell.test) for cell in result.cells]
     if same and all(same) and not result.regressions:
         text = "no bug test shows that it changes anything"

@@ -46,13 +46,18 @@ _FILE = re.compile(r"^\+\+\+ (?:[a-z]/)?([^\t\n]+\.py)(?:\t|$)", re.MULTILINE)
 
 def may_bring_tests(patch: Patch) -> bool:
     """Say, from its text alone, whether a patch may have tests in it."""
-    return any(is_test_path(path) for path in _FILE.findall(patch.text)) or "assert " in patch.text
+    return (
+        any(is_test_path(path) for path in _FILE.findall(patch.text))
+        or "assert " in patch.text
+    )
 
 
 def is_own(judged: JudgedTest, patch: Patch) -> bool:
     """Say whether a test came with a patch or from its source: such a one says nothing of it."""
     origin = judged.test.origin
-    return patch.name in origin.patches or (bool(patch.source) and patch.source in origin.sources)
+    return patch.name in origin.patches or (
+        bool(patch.source) and patch.source in origin.sources
+    )
 
 
 def find_patch_tests(
@@ -68,7 +73,9 @@ def find_patch_tests(
     for patch in patches:
         with suppress(PatchProblem):
             changes = apply_patch(patch, root, whole=True).changes
-            ours = [c for c in changes if is_test_path(c.path) or collected.has_file(c.path)]
+            ours = [
+                c for c in changes if is_test_path(c.path) or collected.has_file(c.path)
+            ]
             for key, new in islice(_tests_in(ours, root, collected), _MOST):
                 origin = tests.get(key, new).origin
                 sources = {*origin.sources, patch.source} - {""}

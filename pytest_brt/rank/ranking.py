@@ -41,7 +41,9 @@ Leaders = Mapping[str, Measured]
 
 
 def rank(
-    results: Sequence[PatchResult], tests: Iterable[JudgedTest], leaders: Leaders | None = None
+    results: Sequence[PatchResult],
+    tests: Iterable[JudgedTest],
+    leaders: Leaders | None = None,
 ) -> tuple[Rank, ...]:
     """Order `results` by the probability that each is right, best first.
 
@@ -58,7 +60,9 @@ def rank(
     scored = _by_score(rated, deciding or bug_tests)
     unrated = [replace(r, standing=Standing.NO_EVIDENCE) for r in ranks if r not in rated]
     unrated.sort(key=lambda one: (not one.result.applies, _broken(one), one.name))
-    if not bug_tests:  # it is known all the same how many existing tests those break that apply
+    if (
+        not bug_tests
+    ):  # it is known all the same how many existing tests those break that apply
         applied = [one for one in unrated if one.result.applies]
         unrated = [*_placed(applied, _broken), *unrated[len(applied) :]]
     known = measured_leaders() if leaders is None else leaders
@@ -106,8 +110,12 @@ def _without_own_word(
     """
     own, other = set(), set()
     for result in results:
-        own |= {(c.test, result.program) for c in result.own_cells if c.verdict is Verdict.PASS}
-        other |= {(c.test, result.program) for c in result.cells if c.verdict is Verdict.PASS}
+        own |= {
+            (c.test, result.program) for c in result.own_cells if c.verdict is Verdict.PASS
+        }
+        other |= {
+            (c.test, result.program) for c in result.cells if c.verdict is Verdict.PASS
+        }
     words = {test for test, _ in own} - {test for test, program in other - own}
     return [judged for judged in tests if judged.test.id not in words]
 
@@ -121,7 +129,10 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     for one in sorted(ranks, key=lambda one: one.name):
         groups.setdefault(_behaviour(one.result), []).append(one)
     rated = [
-        (min((score(one.result, tests) for one in group), key=lambda each: each.order), group)
+        (
+            min((score(one.result, tests) for one in group), key=lambda each: each.order),
+            group,
+        )
         for group in groups.values()
     ]
     rated.sort(key=lambda pair: pair[0].order)
@@ -130,7 +141,9 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     for number, (best, group) in enumerate(rated, 1):
         odds = min(best.odds, most) if best.is_at_fault else best.odds
         share = 1 / (1 + math.exp(-odds))
-        scored += [replace(r, group=number, score=share, because=best.reasons) for r in group]
+        scored += [
+            replace(r, group=number, score=share, because=best.reasons) for r in group
+        ]
     return _placed(scored, lambda one: rated[one.group - 1][0].order)
 
 
@@ -139,10 +152,16 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
 
     A patch on which no bug test ran shares it with none.
     """
-    cells = [c for c in (*result.cells, *result.own_cells) if c.verdict is not Verdict.INVALID]
+    cells = [
+        c for c in (*result.cells, *result.own_cells) if c.verdict is not Verdict.INVALID
+    ]
     passing = frozenset((cell.test, cell.verdict is Verdict.PASS) for cell in cells)
     broken = frozenset(regression.test for regression in result.regressions)
-    return (passing, broken, result.remark(SPECIAL) is None) if passing else (result.patch.name,)
+    return (
+        (passing, broken, result.remark(SPECIAL) is None)
+        if passing
+        else (result.patch.name,)
+    )
 
 
 # -- how sure the order is ---------------------------------------------------------------------
@@ -192,10 +211,14 @@ def leading_evidence(result: PatchResult, tests: Sequence[JudgedTest]) -> str:
         for judged in tests
         if judged.judgement.counts and verdicts.get(judged.test.id) is Verdict.PASS
     ]
-    if any(t.review is Review.ACCEPTED or t.test.origin.author is Author.PERSON for t in passed):
+    if any(
+        t.review is Review.ACCEPTED or t.test.origin.author is Author.PERSON for t in passed
+    ):
         return YOURS
     strongest = max(passed, key=lambda one: one.judgement.confidence, default=None)
-    return (strongest.judgement.evidence or strongest.test.origin.author) if strongest else ""
+    return (
+        (strongest.judgement.evidence or strongest.test.origin.author) if strongest else ""
+    )
 
 
 def _doubt(result: PatchResult, evidence: str, leaders: Leaders) -> Note | None:
@@ -211,7 +234,9 @@ def _doubt(result: PatchResult, evidence: str, leaders: Leaders) -> Note | None:
     if evidence == YOURS or result.remark("as-unpatched"):
         return result.remark("as-unpatched")
     if row is None:
-        text = "how often the leading patch is right on tests like these has not been measured"
+        text = (
+            "how often the leading patch is right on tests like these has not been measured"
+        )
         return Note(code="leaders-not-measured", text=text)
     text = f"of {row.of} patches that led on tests like these only {row.right} were right"
     often_wrong = Note(code="leaders-often-wrong", text=text)

@@ -72,7 +72,11 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
     Such a one asks whether something equals a value that a test holds, and the file did not hold
     before. A test that is no bug test holds what is reported, too, unless a model wrote it.
     """
-    own = [t for t in tests if t.judgement.candidate or t.test.origin.author is not Author.MODEL]
+    own = [
+        t
+        for t in tests
+        if t.judgement.candidate or t.test.origin.author is not Author.MODEL
+    ]
     reported = set().union(*(_literals(judged.test.source or "") for judged in own))
     reported -= _literals(old)
     for node in ast.walk(parse_or_empty(new)) if old else ():
@@ -80,7 +84,9 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
         match node:
             case ast.MatchValue(value=value):
                 sides = [value]
-            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq(), *_], comparators=others):
+            case ast.Compare(
+                left=left, ops=[ast.Eq() | ast.NotEq(), *_], comparators=others
+            ):
                 sides = [left, *others]
             # Whether a fixed text is a part of another asks for more than one value.
             case ast.Compare(ops=[ast.In() | ast.NotIn(), *_], comparators=sides):

@@ -56,7 +56,8 @@ def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
     return Score(
         odds=PRIOR + sum(step for step, _ in steps),
         reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
-        is_at_fault=bool(result.regressions) or any(_is_fault(result, one) for one in failed),
+        is_at_fault=bool(result.regressions)
+        or any(_is_fault(result, one) for one in failed),
     )
 
 

@@ -51,7 +51,9 @@ _AS_UNPATCHED = Note(
 # -- the calls, and what they give -------------------------------------------------------------
 
 
-def find_variations(bug_tests: Iterable[JudgedTest], runner: Runner) -> tuple[Variation, ...]:
+def find_variations(
+    bug_tests: Iterable[JudgedTest], runner: Runner
+) -> tuple[Variation, ...]:
     """Return the calls of bug tests, each with variations, and what they give without a patch.
 
     The smallest come first, and before all of them those that were not varied. What gives nothing
@@ -99,7 +101,9 @@ def _near(literal: ast.expr) -> list[dict[str, object]]:
     value = literal.value
     near: list[object] = []
     if isinstance(value, int | float):
-        near = [type(value)(number) for number in (value + 1, 0, -value, 10 * value, value - 1)]
+        near = [
+            type(value)(number) for number in (value + 1, 0, -value, 10 * value, value - 1)
+        ]
     if isinstance(value, str | bytes):
         near = [value[1:], value[:-1], value * 2]
     if isinstance(value, str):
@@ -159,7 +163,11 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     everywhere.
     """
     rows = [(call, given) for call, given in _rows(compared, calls) if call.is_varied]
-    same = [r.name for r in compared if all(given[r.name] == call.before for call, given in rows)]
+    same = [
+        r.name
+        for r in compared
+        if all(given[r.name] == call.before for call, given in rows)
+    ]
     remarks = dict.fromkeys(same, _AS_UNPATCHED) if len(same) < len(compared) else {}
     stumbling = [(call, given) for call, given in rows if call.stumbles]
     sound = [one.name for one in compared if not one.result.regressions]
@@ -201,7 +209,9 @@ def _telling(call: Variation, given: Iterable[tuple[str, Outcome]]) -> Telling:
             names.setdefault((outcome.text, outcome.raised), []).append(name)
     *setup, expression = call.statements
     gives = [Given(patches=tuple(names[key]), text=key[0], raised=key[1]) for key in names]
-    return Telling(test=call.test, setup=tuple(setup), expression=expression, gives=tuple(gives))
+    return Telling(
+        test=call.test, setup=tuple(setup), expression=expression, gives=tuple(gives)
+    )
 
 
 def _rows(

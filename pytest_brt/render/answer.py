@@ -88,7 +88,9 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     for test in found:
         if test.judgement.reproduces:
             probably = "" if test.judgement.confidence == 1 else ", probably"
-            fails = f"{test.test.name} fails{probably} because of this bug ({how_sure(test)})"
+            fails = (
+                f"{test.test.name} fails{probably} because of this bug ({how_sure(test)})"
+            )
             return Answer(status=Status.REPRODUCED, text=f"Reproduced: {fails}.")
     if found:
         return _possible(found)
@@ -211,7 +213,9 @@ def _tie(level: Sequence[Rank]) -> Answer:
     names, does = tuple(rank.name for rank in level), list(map(_does, level))
     each = "each" if len({*does}) == 1 else names[0]
     text = f"No patch stands out: {listed(names)} {like}: {each} {does[0]}."
-    return Answer(status=Status.TIE, text=text, best=names, reason=Note(code=code, text=like))
+    return Answer(
+        status=Status.TIE, text=text, best=names, reason=Note(code=code, text=like)
+    )
 
 
 def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
@@ -245,7 +249,9 @@ def fix_words(fix: FoundFix) -> str:
 
 def _passes(passed: int, total: int, guarded: Guarded | None) -> str:
     tests = (
-        f"passes {passed} of {count(total, 'bug test')}" if total else "was tried by no bug test"
+        f"passes {passed} of {count(total, 'bug test')}"
+        if total
+        else "was tried by no bug test"
     )
     if guarded is None or not guarded.ran:
         return f"{tests} (no existing test ran)"

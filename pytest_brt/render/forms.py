@@ -98,7 +98,9 @@ def _filled(name: str, report: Report, **values: object) -> str:
 def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return the rows of a table, each cell as wide as its column."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+    return [
+        [cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows
+    ]
 
 
 def _sha256(text: str) -> str:
@@ -141,4 +143,6 @@ def _tagged(code: re.Match[str]) -> str:
 def highlighted(source: str) -> Markup:
     """Return Python code in colours."""
     formatter = HtmlFormatter(nowrap=True, classprefix="py-")
-    return Markup(highlight(source, PythonLexer(stripnl=False), formatter))  # it escapes the text
+    return Markup(
+        highlight(source, PythonLexer(stripnl=False), formatter)
+    )  # it escapes the text

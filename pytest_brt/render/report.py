@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Literal, TypeVar
 
-from pytest_brt.render.answer import answer_issue, answer_ranking, fix_words, how_sure, notes_of
+from pytest_brt.render.answer import (
+    answer_issue,
+    answer_ranking,
+    fix_words,
+    how_sure,
+    notes_of,
+)
 from pytest_brt.render.words import run_words
 from pytest_brt.types import (
     Answer,
@@ -205,7 +211,10 @@ class PatchEntry:
             self.name,
             f"{self.passed}/{self.total} pass" if self.total else "-",
             broken,
-            *("-" if figure is None else f"{figure:.2f}" for figure in (self.epr, self.score)),
+            *(
+                "-" if figure is None else f"{figure:.2f}"
+                for figure in (self.epr, self.score)
+            ),
             self.note,
         )
 
@@ -322,7 +331,9 @@ def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
     made = [_test(judged, one.issue) for one in record.attempts for judged in one.tests]
     given = [_test(judged, "") for judged in record.given]
     brought = [_test(judged, judged.test.issue) for judged in record.brought]
-    tests = sorted((*made, *given, *brought), key=lambda one: (not one.candidate, -one.confidence))
+    tests = sorted(
+        (*made, *given, *brought), key=lambda one: (not one.candidate, -one.confidence)
+    )
     return Report(
         setting=setting,
         exit_code=exit_code,
@@ -425,7 +436,9 @@ def _note(rank: Rank) -> str:
     if rank.epr is None:
         alone = "passes only bug tests that it brings"
         parts.append(alone if result.passes_own else "no bug test could be run on it")
-        parts += {run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID}
+        parts += {
+            run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID
+        }
     if rank.standing is Standing.CLOSE and rank.place and rank.place[0] != 1:
         parts.append("too close to the first to call")
     parts += [f"same as {copy}" for copy in rank.copies]
@@ -439,7 +452,9 @@ def _note(rank: Rank) -> str:
 def _repair(repair: Repair) -> RepairEntry:
     talk = repair.trajectory
     fixes = [
-        _entry(FixEntry, fix, patch=fix.patch.name, does=fix_words(fix), diff=fix.patch.text)
+        _entry(
+            FixEntry, fix, patch=fix.patch.name, does=fix_words(fix), diff=fix.patch.text
+        )
         for fix in repair.fixes
     ]
     return _entry(

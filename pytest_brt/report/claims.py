@@ -234,7 +234,10 @@ def claims_in(sentence: Sentence, section: ClaimRole) -> Iterator[tuple[str, Cla
     text, known = sentence.masked, set[int]()
     for pattern, kind, role in _PATTERNS:
         for match in pattern.finditer(text):
-            start, said = match.start("said"), sentence.code.get(match["said"], match["said"])
+            start, said = (
+                match.start("said"),
+                sentence.code.get(match["said"], match["said"]),
+            )
             given = section if role is _SHOWN else role
             if given is _SHOWN or start in known or not _can_be(kind, said):
                 continue

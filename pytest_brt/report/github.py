@@ -102,7 +102,9 @@ def _ask(address: Address, kind: str, action: str, *options: str) -> bytes:
             "it, save an issue's text into a file, or fetch a pull request as a branch)"
         ) from None
     except subprocess.TimeoutExpired:
-        raise UsageProblem(f"gh did not answer within {_PATIENCE} s: {address.text!r}") from None
+        raise UsageProblem(
+            f"gh did not answer within {_PATIENCE} s: {address.text!r}"
+        ) from None
     if done.returncode != 0:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
         raise UsageProblem(f"gh cannot read {address.text!r}: {said[:200]}")

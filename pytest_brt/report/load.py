@@ -42,7 +42,9 @@ def load_issue(path: str, stdin: BinaryIO) -> Issue:
             raise OSError(errno.EFBIG, f"it holds more than {_MOST >> 20} MB")
         text = data.decode("utf-8-sig")
     except OSError as error:
-        raise IssueProblem(f"cannot read the issue {path!r}: {error.strerror or error}") from None
+        raise IssueProblem(
+            f"cannot read the issue {path!r}: {error.strerror or error}"
+        ) from None
     except UnicodeDecodeError:
         raise IssueProblem(
             f"issue is binary, or text that is not UTF-8: {path!r} (save it as UTF-8 text)"
@@ -61,7 +63,9 @@ def read_issue(text: str, source: str) -> Issue:
     text = _normalised(_from_json(text))
     blocks = tuple(split_blocks(text[:_READ]))
     if not any(_WORD.search(block.text) for block in blocks):
-        raise IssueProblem(f"issue is empty: {source!r} (it needs the text of a bug report)")
+        raise IssueProblem(
+            f"issue is empty: {source!r} (it needs the text of a bug report)"
+        )
     title = blocks[0].text.partition("\n")[0].strip()[:300]
     return Issue(
         id=content_id(title, text),

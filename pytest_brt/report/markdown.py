@@ -18,7 +18,8 @@ from pytest_brt.types import Block, BlockKind
 _COMMENT = re.compile(r"(`[^`]+`)|<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = r"[ \t>]*(?:```|~~~)"
 _FENCED = (
-    r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?P<fence>`{3,}|~{3,})(?:.*\n)*?(?:[ \t>]*(?P=fence)|\Z)"
+    r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?P<fence>`{3,}|~{3,})(?:.*\n)*?"
+    r"(?:[ \t>]*(?P=fence)|\Z)"
 )
 #: To a blank line that no prompt follows.
 _SESSION = rf"(?P<session>{PROMPT}.*(?:\n(?!{_FENCE})(?=.*\S|[ \t]*\n{PROMPT}).*)*)"
@@ -35,9 +36,13 @@ _TYPED = re.compile(r"^> (.*(?:\n> .*)*)", re.MULTILINE)
 _PASTED = "pasted"
 
 _PYTHON = frozenset({"", "python", "py", "python3", "py3", "python2", "ipython", "pycon"})
-_SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "cmd", "powershell", "terminal"})
+_SHELLS = frozenset(
+    {"bash", "sh", "shell", "console", "zsh", "cmd", "powershell", "terminal"}
+)
 #: Tags that say nothing of what stands below them.
-_NOTHING = frozenset({"", "text", "txt", "output", "out", "plain", "plaintext", "log", "none"})
+_NOTHING = frozenset(
+    {"", "text", "txt", "output", "out", "plain", "plaintext", "log", "none"}
+)
 #: What plain text has seldom.
 _ACTS = (ast.Call, ast.Attribute, ast.Assign, ast.Import, ast.ImportFrom, ast.Return)
 
@@ -45,7 +50,9 @@ _ACTS = (ast.Call, ast.Attribute, ast.Assign, ast.Import, ast.ImportFrom, ast.Re
 def split_blocks(text: str) -> Iterator[Block]:
     """Yield the blocks of a report; any text is accepted. HTML but comments counts as prose."""
     kind, added = BlockKind.PROSE, 0
-    for token in MarkdownIt("commonmark").disable("inline").parse(_MARKED.sub(_as_markdown, text)):
+    for token in (
+        MarkdownIt("commonmark").disable("inline").parse(_MARKED.sub(_as_markdown, text))
+    ):
         line = (token.map[0] if token.map else 0) + 1 - added
         content = _COMMENT.sub(r"\1", token.content)
         if token.type in ("inline", "html_block") and content.strip():

@@ -23,7 +23,8 @@ _MORE = re.compile(r"\n[ \t]*\.{3,}(?:: ?| )?")
 _OUT = re.compile(r"^[ \t]*Out ?\[ ?\d* ?\]:? ?", re.MULTILINE)
 #: The prompt of a shell, as in "(venv) me@host:~/project$ ".
 SHELL = re.compile(
-    r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯→➜λ] +(\S.*)$", re.MULTILINE
+    r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯→➜λ] +(\S.*)$",
+    re.MULTILINE,
 )
 #: An arrow to a remark, as in `f(x) <-- wrong`, which Python takes for a comparison.
 _ARROW = re.compile(r"^([^#\n]*\S)\s+<-{2,}>?\s+(?=\S)", re.MULTILINE)
@@ -89,8 +90,12 @@ def read_snippets(text: str) -> tuple[list[Snippet], list[LeftOut]]:
     while start < len(lines):
         end = _end_of_part(lines, start)
         body = parse("\n".join(lines[start:end])).body
-        snippets += [_snippet(node, lines[start:end], start) for node in _without_main(body)]
-        if end < len(lines) and (end > start or not start):  # else the line before is one, too
+        snippets += [
+            _snippet(node, lines[start:end], start) for node in _without_main(body)
+        ]
+        if end < len(lines) and (
+            end > start or not start
+        ):  # else the line before is one, too
             left_out.append(LeftOut(line=end, code=lines[end].strip()))
         start = end + 1
     return snippets[:MOST_STATEMENTS], left_out
@@ -123,7 +128,9 @@ def _snippet(node: ast.stmt, lines: Sequence[str], offset: int) -> Snippet:
     first, end = first_line(node) - 1, node.end_lineno or node.lineno
     source = ast.get_source_segment("\n".join(lines), node) or ""
     if first < node.lineno - 1 or not parses(source):
-        source = textwrap.dedent("\n".join(lines[first:end]))  # with decorators, or out of a block
+        source = textwrap.dedent(
+            "\n".join(lines[first:end])
+        )  # with decorators, or out of a block
     return Snippet(
         source=source,
         line=first + offset,

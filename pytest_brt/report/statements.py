@@ -42,7 +42,9 @@ from pytest_brt.types.report import (
 
 _NAMED = re.compile(rf"\b({EXCEPTION})(?:: +([^`\n]+))?")
 #: Tags of fences in which people show what their code made.
-_RESULTS = frozenset({"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"})
+_RESULTS = frozenset(
+    {"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"}
+)
 _TEXT = (BlockKind.HEADING, BlockKind.PROSE)
 _OUTPUT = (BlockKind.OUTPUT, BlockKind.TRACEBACK)
 #: Tests of one report; more is somebody's suite.
@@ -102,13 +104,17 @@ class _Walk:
                 stated = self._read_sentence(sentence, block)
                 # Where it states what is right, what comes below it is what happens.
                 is_told = bool(number) and ClaimRole.EXPECTED not in stated
-                self.above = role_of(sentence.masked, self.section) if is_told else self.section
+                self.above = (
+                    role_of(sentence.masked, self.section) if is_told else self.section
+                )
         elif block.kind is BlockKind.REPL:
             self._add_code(number, block, read_session(block.text), role)
         elif block.kind is BlockKind.PYTHON:
             snippets, left_out = read_snippets(block.text)
             if snippets or block.language:  # else it may be something else, as a grammar
-                self.left_out += [replace(one, line=block.line + one.line) for one in left_out]
+                self.left_out += [
+                    replace(one, line=block.line + one.line) for one in left_out
+                ]
             self._add_code(number, block, snippets, role)
         elif self.last and (block.kind in _OUTPUT or block.language in _RESULTS):
             self._add_output(block.text, role)
@@ -207,7 +213,8 @@ def _comments(snippet: Snippet) -> list[Claim]:
 def _exceptions(text: str) -> tuple[Raised, ...]:
     """Return every exception that a report names or shows, once, with the frames it shows."""
     named = [
-        Raised(type=match[1], message=(match[2] or "").strip()) for match in _NAMED.finditer(text)
+        Raised(type=match[1], message=(match[2] or "").strip())
+        for match in _NAMED.finditer(text)
     ]
     shown = read_tracebacks(re.sub(r"(?m)^#+ ?", "", text))
     return tuple({(one.type, one.message): one for one in (*named, *shown)}.values())
@@ -230,7 +237,9 @@ def _reporters_tests(code: list[_Code]) -> Iterator[ReportersTest]:
         nodes = ast.walk(parse(source))
         fixtures = frozenset(node.arg for node in nodes if isinstance(node, ast.arg))
         setup = needed([*shared, source], len(shared), fixtures)
-        yield ReportersTest(name=name, setup=tuple(shared[at] for at in setup), source=source)
+        yield ReportersTest(
+            name=name, setup=tuple(shared[at] for at in setup), source=source
+        )
 
 
 def _tests_in(node: ast.stmt) -> Iterator[str]:

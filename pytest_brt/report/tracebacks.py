@@ -68,5 +68,7 @@ def _frame(line: str) -> Frame | None:
     for pattern in _FRAMES:
         if match := pattern.match(line):
             function = (match["function"] or "<module>").rpartition(".")[2]
-            return Frame(path=match["path"], line=int(match["line"] or 0), function=function)
+            return Frame(
+                path=match["path"], line=int(match["line"] or 0), function=function
+            )
     return None

@@ -17,7 +17,15 @@ from pytest_brt.reproduce.prompt import Findings
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import most_severe
-from pytest_brt.types import Attempt, CandidateTest, Ending, FileChange, Note, Origin, Verdict
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Ending,
+    FileChange,
+    Note,
+    Origin,
+    Verdict,
+)
 
 #: How a dialogue ended, for people.
 _ENDED = {
@@ -47,7 +55,9 @@ class TestWork(Workspace):
     written: dict[str, list[CandidateTest]] = field(default_factory=dict)
 
 
-def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ()) -> Observation:
+def edit(
+    env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ()
+) -> Observation:
     """Write a test into a test file.
 
     Say in "prompt" what it calls, with which values, and what it asserts; or write the whole test
@@ -60,11 +70,15 @@ def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ())
         )
     reply = f"```python\n{code[0]}```\n" if code else _written(env, path, prompt)
     old = env.on_disk(path)
-    extractor = Extractor(env.issue, env.index, path.rpartition("/")[0], path if old else "")
+    extractor = Extractor(
+        env.issue, env.index, path.rpartition("/")[0], path if old else ""
+    )
     origin = Origin(strategy=BRT_AGENT.name, model=env.model.name)
     tests = extractor.tests(reply, origin)
     if not tests:
-        raise Refused("The answer had no test in it. Say in the prompt what the test must call.")
+        raise Refused(
+            "The answer had no test in it. Say in the prompt what the test must call."
+        )
     env.written[path] = tests
     sources = [(test.source or "").rstrip("\n") for test in tests]
     content = [decode(old).rstrip("\n")] if old else []
@@ -89,10 +103,15 @@ def test(env: TestWork, path: str) -> Observation:
     own = {test.id: test for test in env.written.get(path, ())}
     if not own:
         raise Refused(f"There is no test of yours in {path}. Write one with edit first.")
-    runs, facts = env.bench.engine.run([*map(Test.of, own.values())]), env.bench.facts(env.issue)
+    runs, facts = (
+        env.bench.engine.run([*map(Test.of, own.values())]),
+        env.bench.facts(env.issue),
+    )
     verdict = most_severe(runs).verdict
     # Of several tests one that stands is enough.
-    refusals = [refusal(own[run.test], (run,), facts) for run in runs if run.verdict is verdict]
+    refusals = [
+        refusal(own[run.test], (run,), facts) for run in runs if run.verdict is verdict
+    ]
     objection = min(refusals, key=len) if verdict is Verdict.FAIL else ""
     text = render("tested", runs=describe_runs(runs), verdict=verdict, objection=objection)
     return Observation(text, verdict=verdict)
@@ -132,14 +151,18 @@ def write_tests(number: int, bench: Workbench, findings: Findings) -> Attempt:
         seed=seed_of(issue.id, BRT_AGENT.name, number, bench.seed),
         say=bench.say,
         bench=bench,
-        new_file=f"{bench.engine.subject.test_root.strip('./')}/test_reported.py".lstrip("/"),
+        new_file=f"{bench.engine.subject.test_root.strip('./')}/test_reported.py".lstrip(
+            "/"
+        ),
     )
     values = findings.values(min(_SHOWN, bench.model.context))
     spec = replace(BRT_AGENT, steps=bench.steps or BRT_AGENT.steps)
     done = run_agent(spec, env, spec.opening({**values, "new_test": env.new_file}))
     tests = [test for tests in env.written.values() for test in tests]
     judged = select(judge_tests(tests[::-1], bench, issue))
-    is_good = done.ending is Ending.FINISH and any(one.judgement.candidate for one in judged)
+    is_good = done.ending is Ending.FINISH and any(
+        one.judgement.candidate for one in judged
+    )
     text = f"{count(len(done.steps), 'step')}: {done.reason or _ENDED[done.ending]}"
     return Attempt(
         issue=issue.id,

@@ -104,7 +104,9 @@ class Auto:
                 raise problem
             self._note("without-model", f"without the model: {problem}")
         if late:
-            self._note("not-tried", f"more time (--brt-budget) would add: {', '.join(late)}")
+            self._note(
+                "not-tried", f"more time (--brt-budget) would add: {', '.join(late)}"
+            )
         small = [reduce_test(item, bench) for item in self.made.tests]
         return replace(self.made, tests=select(small))
 
@@ -175,7 +177,9 @@ def with_opinion(item: JudgedTest, findings: Findings, model: Model) -> JudgedTe
         ModelProblem: the model cannot be reached, or the question does not fit it.
     """
     run, confidence = item.judgement.runs[0], item.judgement.confidence
-    failure = f"{run.raised.type}: {clean(run.raised.message)}" if run.raised else run_words(run)
+    failure = (
+        f"{run.raised.type}: {clean(run.raised.message)}" if run.raised else run_words(run)
+    )
     own = {
         "code": item.test.source or "",
         "line": failing_line(item.test, run),
@@ -190,7 +194,9 @@ def with_opinion(item: JudgedTest, findings: Findings, model: Model) -> JudgedTe
             schema=_SCHEMA,
         )
 
-    said = first_object(model.text(fitted(build, findings.values, model, _CODE))).get("words")
+    said = first_object(model.text(fitted(build, findings.values, model, _CODE))).get(
+        "words"
+    )
     words = str(said).strip(" .\"'")
     if said is not None and words.lower() in ("", "none"):
         return rescored(item, confidence * _NO)

@@ -129,7 +129,9 @@ def _tests(body: Sequence[ast.stmt], holder: str = "") -> Iterator[tuple[str, as
 
 def without(code: str, nodes: Collection[ast.stmt | ast.expr]) -> str:
     """Return code without the lines of some of it, and no more than two empty lines anywhere."""
-    gone = {n for node in nodes for n in range(first_line(node), (node.end_lineno or 0) + 1)}
+    gone = {
+        n for node in nodes for n in range(first_line(node), (node.end_lineno or 0) + 1)
+    }
     lines = [line for n, line in enumerate(code.split("\n"), 1) if n not in gone]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip("\n") + "\n"
 
@@ -164,7 +166,9 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str]
     if host:
         bare = _with_helpers(bare, host, index)
     found = resolve(bare, index, near=host)
-    found = re.sub(r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M)
+    found = re.sub(
+        r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M
+    )
     return without(found, []), host
 
 
@@ -173,7 +177,9 @@ def _with_helpers(source: str, host: str, index: Index) -> str:
     known = {one.name: one for one in reversed(index.definitions_in(host)) if one.top}
     imported = {one.bound: one.statement for one in index.imports_in(host) if one.name}
     for _ in range(_ADOPTED):
-        arguments = {node.arg for node in ast.walk(parse(source)) if isinstance(node, ast.arg)}
+        arguments = {
+            node.arg for node in ast.walk(parse(source)) if isinstance(node, ast.arg)
+        }
         wanted = arguments.union(undefined_names(source)) - bound_names(source)
         if fixtures := arguments & wanted & imported.keys():
             source = add_imports(source, [imported.pop(name) for name in sorted(fixtures)])

@@ -149,7 +149,9 @@ class Libro:
             return False
         if item.beside is None:
             return True
-        kinds = {one.runs[0].raised.type for one in (item, item.beside) if one.runs[0].raised}
+        kinds = {
+            one.runs[0].raised.type for one in (item, item.beside) if one.runs[0].raised
+        }
         return self._stands(item.beside) and len(kinds) == 1
 
     def tests(self) -> tuple[JudgedTest, ...]:
@@ -166,7 +168,9 @@ class Libro:
             agree = sizes.get(item, 1)
             one = judge_written(item.test, item.runs, self.facts, agree, self.samples)
             if item not in sizes and item.beside is not None:
-                one = dropped(one, "another input, and it does not fail as with the reported one")
+                one = dropped(
+                    one, "another input, and it does not fail as with the reported one"
+                )
             elif item in sizes and not is_shown:  # too few samples agree
                 confidence = min(one.judgement.confidence, COUNTS - 0.01)
                 one = rescored(one, confidence)

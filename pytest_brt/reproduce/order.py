@@ -33,7 +33,9 @@ _MATCH, _NO_MATCH, _WRONG, _ALL = 0.5, 0.3, 0.1, 0.09
 _AGREE = 3
 
 
-def judge_tests(tests: Sequence[CandidateTest], bench: Workbench, issue: Issue) -> list[JudgedTest]:
+def judge_tests(
+    tests: Sequence[CandidateTest], bench: Workbench, issue: Issue
+) -> list[JudgedTest]:
     """Run a model's tests on the unpatched tree and judge each by itself."""
     runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
     return [judge_written(test, runs[test.id], bench.facts(issue)) for test in tests]
@@ -53,7 +55,9 @@ def judge_written(
     run = runs[0] if runs else None
     raised, is_wrong = (run.raised, run.mismatch) if run else (None, False)
     match = failure_matches_report(facts, test.source or "", raised)
-    counts = states_values(facts, raised) or (match and agree >= _AGREE and agree * 2 > samples)
+    counts = states_values(facts, raised) or (
+        match and agree >= _AGREE and agree * 2 > samples
+    )
     held = COUNTS if counts else _MATCH if match else _NO_MATCH
     rating = Rating(confidence=(_WRONG if is_wrong else held) + _ALL * agree / samples)
     return judge(test, runs, facts, rating)
@@ -68,7 +72,10 @@ def select(judged: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
     tests = without_doubles(
         sorted(
             judged,
-            key=lambda one: (-one.judgement.confidence, order.get(one.judgement.verdict, 2)),
+            key=lambda one: (
+                -one.judgement.confidence,
+                order.get(one.judgement.verdict, 2),
+            ),
         )
     )
     good = [item for item in tests if item.judgement.candidate]
@@ -89,7 +96,9 @@ def without_doubles(
     once = []
     for item in tests:
         key = test_key(item.test.source or item.test.id) if item.judgement.candidate else ""
-        once.append(dropped(item, f"the same code as {known[key]}") if key in known else item)
+        once.append(
+            dropped(item, f"the same code as {known[key]}") if key in known else item
+        )
         if key:
             known.setdefault(key, item.test.name)
     return tuple(once)

@@ -148,7 +148,9 @@ def _imports(
     text = _FILE.sub(" ", f"{issue.title}\n{issue.text}")
     words = [*likely, *re.findall(r"[A-Za-z_]\w*", text)]
     names = [
-        one for one in dict.fromkeys(words) if one not in known and index.unique_definition(one)
+        one
+        for one in dict.fromkeys(words)
+        if one not in known and index.unique_definition(one)
     ]
     found = (islice(project_imports(name, index), 1) for name in names[:_IMPORTS])
     ways = chain.from_iterable(found)
@@ -161,11 +163,16 @@ def _session(seen: Sequence[Observation]) -> str:
     for item in seen:
         raised = item.raised
         # Some say how they were run, and nothing of the project.
-        is_ours = raised and raised.type in _OURS and not any(f.project for f in raised.frames)
+        is_ours = (
+            raised and raised.type in _OURS and not any(f.project for f in raised.frames)
+        )
         if (item.result or item.ended) and not is_ours:
             shown.append(item)
     # That something can be imported is no news.
-    if all(item.source.startswith(IMPORTS) and not (item.raised or item.ended) for item in shown):
+    if all(
+        item.source.startswith(IMPORTS) and not (item.raised or item.ended)
+        for item in shown
+    ):
         return ""
     return render("session", seen=shown[:_STATEMENTS], silent=_SILENT)
 
@@ -224,7 +231,11 @@ def show_code(
         lines, page = index.source(path).split("\n"), shown.setdefault(path, {})
         while lines[last : last + 1] and not lines[last].strip():
             last += 1  # empty lines below are no gap
-        new = {n: line for n, line in enumerate(lines[first - 1 : last], first) if n not in page}
+        new = {
+            n: line
+            for n, line in enumerate(lines[first - 1 : last], first)
+            if n not in page
+        }
         size = sum(len(line) + 1 for line in new.values())
         if size > min(limit, room):
             return False
@@ -266,9 +277,15 @@ def _needs(one: Definition, index: Index) -> Iterator[_Span]:
     for around in known:
         if around.qualname == outer:
             text += around.signature
-            yield one.path, around.line, min(d.line for d in known if d.line > around.line) - 1
+            yield (
+                one.path,
+                around.line,
+                min(d.line for d in known if d.line > around.line) - 1,
+            )
     words = dict.fromkeys(_WORD.findall(text))
-    near = [d for d in known if d.name in words and d.qualname.rpartition(".")[0] in ("", outer)]
+    near = [
+        d for d in known if d.name in words and d.qualname.rpartition(".")[0] in ("", outer)
+    ]
     others = filter(None, map(index.unique_definition, words))
     yield from ((other.path, other.line, other.end_line) for other in (*near, *others))
 
@@ -285,8 +302,12 @@ def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
         text = index.lines(path, one.line, one.end_line)
         return sum(name.rpartition(".")[2] in text for name in names) / len(text)
 
-    tests = [one for one in index.definitions_in(path) if one.name.startswith("test") and one.top]
+    tests = [
+        one for one in index.definitions_in(path) if one.name.startswith("test") and one.top
+    ]
     tests.sort(key=worth, reverse=True)
-    shown = dict(show_code({one: [one.line] for one in tests[:2]}, index, most)).get(path, "")
+    shown = dict(show_code({one: [one.line] for one in tests[:2]}, index, most)).get(
+        path, ""
+    )
     imports = dict.fromkeys(one.statement for one in index.imports_in(path))
     return "\n".join([*imports, "", shown]).strip("\n")

@@ -39,6 +39,8 @@ STRATEGIES: Mapping[str, Strategy] = {
     "replay": Strategy(attempt=partial(_attempt, "replay")),
     "libro": Strategy(attempt=partial(_attempt, "libro"), asks=True, asks_again=True),
     "invert": Strategy(attempt=partial(_attempt, "invert"), asks=True),
-    "agent": Strategy(attempt=partial(_attempt, "agent"), runs=20, asks=True, asks_again=True),
+    "agent": Strategy(
+        attempt=partial(_attempt, "agent"), runs=20, asks=True, asks_again=True
+    ),
     "auto": Strategy(attempt=partial(_attempt, "auto"), asks=True),
 }

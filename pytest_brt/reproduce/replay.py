@@ -117,9 +117,17 @@ class _Maker:
                 yield test, draft.evidence
 
     def _test(
-        self, name: str, file: str, source: str, oracle: Oracle, expects: Raised | None = None
+        self,
+        name: str,
+        file: str,
+        source: str,
+        oracle: Oracle,
+        expects: Raised | None = None,
     ) -> CandidateTest:
-        issue, path = self.observed.reading.issue.id, PurePosixPath(self.folder, file).as_posix()
+        issue, path = (
+            self.observed.reading.issue.id,
+            PurePosixPath(self.folder, file).as_posix(),
+        )
         return CandidateTest(
             id=content_id(issue, path, source, name),
             name=name,

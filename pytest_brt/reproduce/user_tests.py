@@ -71,7 +71,9 @@ def load_targets(
 def _test_files(folder: Path, root: Path) -> list[Path]:
     """Return the test files in a folder, by the project's settings or by their usual names."""
     kinds = (USUAL, read_config(root).collected)
-    names = (name for name in scan_tree(folder) if any(kind.has_file(name) for kind in kinds))
+    names = (
+        name for name in scan_tree(folder) if any(kind.has_file(name) for kind in kinds)
+    )
     return [folder / name for name in sorted(names)]
 
 
@@ -136,7 +138,9 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner) -> tuple[JudgedTest, 
     again = []
     for judged in before:
         old = judged.judgement
-        rating = Rating(confidence=old.confidence, evidence=old.evidence if old.measured else None)
+        rating = Rating(
+            confidence=old.confidence, evidence=old.evidence if old.measured else None
+        )
         new = judge(judged.test, runs[judged.test.id], None, rating)
         if is_sure and judged.review is Review.OPEN:
             why_not = refused(old.verdict, "you accepted others", new.judgement.runs)

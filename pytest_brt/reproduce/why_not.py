@@ -38,9 +38,15 @@ def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[Note
     """Return why no bug test was found, the weightiest first; () when one was."""
     if any(item.judgement.candidate for item in tests):
         return ()
-    ran = [one for one in observed.observations if not (one.missing and one.statement.is_inline)]
+    ran = [
+        one
+        for one in observed.observations
+        if not (one.missing and one.statement.is_inline)
+    ]
     left_out = [
-        _note("unreadable-code", f"not Python 3 and left out: line {one.line}: {one.code!r}")
+        _note(
+            "unreadable-code", f"not Python 3 and left out: line {one.line}: {one.code!r}"
+        )
         for one in observed.reading.left_out
     ]
     if not ran:
@@ -66,7 +72,11 @@ def _of_code(ran: Sequence[Observation]) -> Iterator[Note]:
         if one.ended:
             yield _note("ended", f"{where}{one.ended}: {shorten(one.source)!r}")
         raised, claims = one.raised, one.statement.claims_of(ClaimKind.RAISES)
-        if raised and not one.missing and raised.name not in [one.exception for one in claims]:
+        if (
+            raised
+            and not one.missing
+            and raised.name not in [one.exception for one in claims]
+        ):
             message = f"{raised.type}: {first_line(raised)}"
             yield _note("raises", f"{where}{shorten(one.source)!r} raises {message}")
 

@@ -82,7 +82,9 @@ def filter_program(families: Sequence[int]) -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
-def _allow_only(number: int, place: int, values: Sequence[int]) -> list[tuple[int, int, int, int]]:
+def _allow_only(
+    number: int, place: int, values: Sequence[int]
+) -> list[tuple[int, int, int, int]]:
     """Refuse a call unless its argument is one of the values."""
     last = len(values)
     checks = [(_EQUAL, last - index, 0, value) for index, value in enumerate(values)]
@@ -110,7 +112,9 @@ def _restrict(net: str, writable: str, *readable: str) -> None:
     with Ruleset(handled_net=AccessNet.NONE, scoped=scope) as rules:
         for path in filter(os.path.exists, readable):
             is_folder = os.path.isdir(path)
-            rules.allow_path(path, read_file | AccessFS.READ_DIR if is_folder else read_file)
+            rules.allow_path(
+                path, read_file | AccessFS.READ_DIR if is_folder else read_file
+            )
         rules.allow_path("/dev/null", AccessFS.READ_FILE | AccessFS.WRITE_FILE)
         rules.allow_path(writable, rules.handled_fs)
         rules.restrict()

@@ -38,7 +38,11 @@ class Test:
     def of(cls, test: CandidateTest) -> Test:
         """Return a test of a bug as it is run."""
         return cls(
-            id=test.id, path=test.path, source=test.source, support=test.support, node=test.name
+            id=test.id,
+            path=test.path,
+            source=test.source,
+            support=test.support,
+            node=test.name,
         )
 
     @property

@@ -42,7 +42,8 @@ _ENDING = 10.0
 
 #: No dump of a crash, files of 256 MiB, 1024 open ones; what is lower already stays.
 _LIMITS = (
-    'for limit in "v {}" "c 0" "f 524288" "n 1024"; do ulimit -$limit 2>/dev/null; done; exec "$@"'
+    'for limit in "v {}" "c 0" "f 524288" "n 1024"; do ulimit -$limit 2>/dev/null; done; '
+    'exec "$@"'
 )
 
 
@@ -179,7 +180,11 @@ class ProcessResult:
 
 
 def run_process(
-    sandbox: Sandbox, argv: Sequence[str], view: View, limits: Limits, order: Mapping[str, object]
+    sandbox: Sandbox,
+    argv: Sequence[str],
+    view: View,
+    limits: Limits,
+    order: Mapping[str, object],
 ) -> ProcessResult:
     """Run a program to its end, with `order` as its input, and return what it reported."""
     result, calls = ProcessResult(), filter_program((FILES, *NETWORKS))
@@ -224,7 +229,11 @@ def _file_of(data: bytes) -> Iterator[IO[bytes]]:
 
 
 def _listen(
-    child: subprocess.Popen[bytes], reader: int, view: View, limits: Limits, events: list[Event]
+    child: subprocess.Popen[bytes],
+    reader: int,
+    view: View,
+    limits: Limits,
+    events: list[Event],
 ) -> Stop | None:
     """Take in events until the process ends, or has to be ended, and return why it has.
 

@@ -22,10 +22,18 @@ _MOST_TEXT = 240
 #: Status with which pytest ends a fork after its test: interrupted.
 _OF_FORKS = 2
 #: Limits that a machine has, or its user, by the names of errors: other runs share them.
-_OF_MACHINE = frozenset({"EAGAIN", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "MemoryError"})
+_OF_MACHINE = frozenset(
+    {"EAGAIN", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "MemoryError"}
+)
 #: Exceptions that, raised in the test's own frame, say that the test is wrong.
 _OWN_FAULTS = frozenset(
-    {"NameError", "ImportError", "SyntaxError", "SystemExit", "_pytest.fixtures.FixtureLookupError"}
+    {
+        "NameError",
+        "ImportError",
+        "SyntaxError",
+        "SystemExit",
+        "_pytest.fixtures.FixtureLookupError",
+    }
 )
 #: How pytest marks what is wrong.
 _MARKED = re.compile(r"^(?:ERROR:|E  )(.*)", re.MULTILINE)
@@ -168,7 +176,9 @@ class Reading:
             words = f"sandbox: {info.denied}: {words}"
             if event.when != "collect":
                 code = CauseCode.SHORT if info.denied in _OF_MACHINE else CauseCode.OTHER
-        elif code is CauseCode.RAISED and [frame.path for frame in raised.frames[-1:]] == [path]:
+        elif code is CauseCode.RAISED and [frame.path for frame in raised.frames[-1:]] == [
+            path
+        ]:
             if _OWN_FAULTS.intersection((info.type, *info.bases)):
                 verdict, code = Verdict.BROKEN, CauseCode.OTHER
                 words = "error in the test itself: "
@@ -187,7 +197,9 @@ def exception_of(info: ExceptionInfo, view: View) -> Raised:
     for path, line, function in info.frames:
         name = view.relative(path)
         is_project = name is not None and not is_test_path(name)
-        frames.append(Frame(path=name or path, line=line, function=function, project=is_project))
+        frames.append(
+            Frame(path=name or path, line=line, function=function, project=is_project)
+        )
     return Raised(
         type=view.name(info.type),
         message=view.name(info.message),

@@ -93,7 +93,9 @@ class Runner:
         )
         with self.turns:
             runs = tree.run(tests)
-        short = [test for test in tests if any(run.cause.code in _SHORT for run in runs[test.id])]
+        short = [
+            test for test in tests if any(run.cause.code in _SHORT for run in runs[test.id])
+        ]
         if short and self._jobs > 1:
             with self._turn_alone():
                 runs |= tree.run(short)
@@ -127,8 +129,13 @@ class Runner:
         subject, sandbox, scratch = self.subject, self.sandbox, self.scratch
         own_root = sandbox.has_own_root
         # Elsewhere each copy has another path, and bytecode names it.
-        compiles = name == "plugin" and own_root and not (changes or scratch.bytecode.exists())
-        with name_full_disk(), scratch.copy_of(Path(subject.root), changes, sandbox.user) as copy:
+        compiles = (
+            name == "plugin" and own_root and not (changes or scratch.bytecode.exists())
+        )
+        with (
+            name_full_disk(),
+            scratch.copy_of(Path(subject.root), changes, sandbox.user) as copy,
+        ):
             view = make_view(
                 subject,
                 copy,
@@ -168,7 +175,9 @@ class _Tree:
                 done, reading = self._run_group(group, last)
             except NoRoom:
                 run = stopped_run(Stop.DISK_FULL)
-                return {test.id: [replace(run, test=test.id, node=test.node)] for test in tests}
+                return {
+                    test.id: [replace(run, test=test.id, node=test.node)] for test in tests
+                }
             paths = {test.path for test in group}
             if reading.has_died and not done and len(paths) > 1 and time.monotonic() < last:
                 groups += [[test for test in group if test.path == path] for path in paths]
@@ -176,7 +185,9 @@ class _Tree:
                 runs |= {test.id: _runs_of(test, done, reading) for test in group}
         return runs
 
-    def _run_group(self, tests: Sequence[Test], last: float) -> tuple[dict[str, TestRun], Reading]:
+    def _run_group(
+        self, tests: Sequence[Test], last: float
+    ) -> tuple[dict[str, TestRun], Reading]:
         """Run tests that lie in one copy, in a new process after each that died."""
         done: dict[str, TestRun] = {}
         while True:
@@ -189,12 +200,16 @@ class _Tree:
                 rest = {name: replace(late, node=name.partition("::")[2]) for name in left}
                 return done | rest, reading
 
-    def _run_process(self, tests: Sequence[Test], done: Sequence[str], last: float) -> Reading:
+    def _run_process(
+        self, tests: Sequence[Test], done: Sequence[str], last: float
+    ) -> Reading:
         """Run what is not done yet by one pytest, on a copy of its own."""
         subject = self.runner.subject
         paths = [change.path for change in self.changes if not is_test_path(change.path)]
         changed = [
-            (path, name) for path in paths for name in module_names(path, subject.source_roots)
+            (path, name)
+            for path in paths
+            for name in module_names(path, subject.source_roots)
         ]
         order = {
             **self.order,

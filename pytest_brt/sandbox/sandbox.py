@@ -71,15 +71,36 @@ class Sandbox:
     def command(self, argv: Sequence[str], view: View, *options: str) -> list[str]:
         """Return what runs `argv`; the options are bubblewrap's."""
         # By `env`: what the variables name is loaded by nothing that has a power left.
-        program = ["env", "-i", *(f"{name}={text}" for name, text in view.env.items()), *argv]
+        program = [
+            "env",
+            "-i",
+            *(f"{name}={text}" for name, text in view.env.items()),
+            *argv,
+        ]
         if self.user is not None:
-            become = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
+            become = [
+                "setpriv",
+                f"--reuid={self.user}",
+                f"--regid={self.user}",
+                "--clear-groups",
+            ]
             program = [*become, *program]
         if not self.has_own_root:
             readable = [*_KERNEL, *(real for real, _ in view.shown)]
-            folders = ["host" if self.network else "none", os.path.dirname(view.copy), *readable]
+            folders = [
+                "host" if self.network else "none",
+                os.path.dirname(view.copy),
+                *readable,
+            ]
             is_shut = self.isolation is Isolation.LANDLOCK
-            return [sys.executable, "-P", _CONFINE, *(folders if is_shut else ()), "--", *program]
+            return [
+                sys.executable,
+                "-P",
+                _CONFINE,
+                *(folders if is_shut else ()),
+                "--",
+                *program,
+            ]
         line = [*_BUBBLEWRAP, *options]
         if not self.network:
             line += ["--unshare-net"]
@@ -123,7 +144,9 @@ def open_sandbox(wanted: str, *, net: str = "none", shown: Sequence[str] = ()) -
     """
     known = ("auto", *Isolation)
     if wanted not in known:
-        raise UsageProblem(f"--brt-sandbox: unknown sandbox {wanted!r} (one of {', '.join(known)})")
+        raise UsageProblem(
+            f"--brt-sandbox: unknown sandbox {wanted!r} (one of {', '.join(known)})"
+        )
     if net not in ("none", "host"):
         raise UsageProblem(f"--brt-net: unknown network {net!r} (one of none, host)")
     if sys.platform != "linux":

@@ -60,7 +60,9 @@ class View:
 
     def own_paths(self, text: bytes) -> bytes:
         """Return what a process prints or reports with the project's own path for the copy."""
-        tree, root = (json.dumps(path)[1:-1].encode("ascii") for path in (self.tree, self.root))
+        tree, root = (
+            json.dumps(path)[1:-1].encode("ascii") for path in (self.tree, self.root)
+        )
         return text.replace(tree, root)
 
     def name(self, text: str) -> str:
@@ -132,8 +134,12 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
     for _ in range(_MOST_LINKS):
         named = hop.parents[1]
         real = named.resolve()
-        is_installed = any(real.glob("lib*/python3*/os.py")) and not real.is_relative_to(root)
-        if (is_first and is_environment(real)) or (is_installed and not shows_too_much(str(real))):
+        is_installed = any(real.glob("lib*/python3*/os.py")) and not real.is_relative_to(
+            root
+        )
+        if (is_first and is_environment(real)) or (
+            is_installed and not shows_too_much(str(real))
+        ):
             # A link in the project is in its copy too, and leads to where the folder is.
             yield str(real), str(real if named.is_relative_to(root) else named)
         if not hop.is_symlink():

@@ -75,7 +75,9 @@ def run_statements(
     """
     subject, limits = runner.subject, runner.limits
     each = max(limits.seconds * _SHARE, _EACH)
-    limits = replace(limits, seconds=each, row_seconds=limits.start_seconds + limits.seconds)
+    limits = replace(
+        limits, seconds=each, row_seconds=limits.start_seconds + limits.seconds
+    )
     order = {
         "statements": statements,
         "calls_from": calls_from,
@@ -86,9 +88,14 @@ def run_statements(
     ended = status_words(result.status)
     if not result.events:
         output = result.output.strip().splitlines() or [ended]
-        raise SandboxProblem(f"{subject.python!r} does not start in the sandbox: {output[-1]}")
+        raise SandboxProblem(
+            f"{subject.python!r} does not start in the sandbox: {output[-1]}"
+        )
     observed = tuple(
-        replace(event.observed, raised=exception_of(event.raised, view) if event.raised else None)
+        replace(
+            event.observed,
+            raised=exception_of(event.raised, view) if event.raised else None,
+        )
         for event in result.events
         if event.observed
     )
@@ -97,7 +104,9 @@ def run_statements(
     elif result.stop in (Stop.SILENT, Stop.LATE):
         ended = f"timed out after {each:g} s"
     finish = result.first("finish")
-    called = [(view.relative(path), line) for path, line in (finish.called if finish else ())]
+    called = [
+        (view.relative(path), line) for path, line in (finish.called if finish else ())
+    ]
     return ScriptResult(
         observed=observed,
         ended=ended,

@@ -38,7 +38,9 @@ def name_full_disk() -> Iterator[None]:
         yield
     except OSError as error:
         # Copying tells several errors together, as text.
-        if not any(os.strerror(full) in str(error) for full in (errno.ENOSPC, errno.EDQUOT)):
+        if not any(
+            os.strerror(full) in str(error) for full in (errno.ENOSPC, errno.EDQUOT)
+        ):
             raise
         raise NoRoom(
             f"no space left in {tempfile.gettempdir()!r}, where private copies of the project are"
@@ -106,7 +108,9 @@ class Scratch:
         folder = Path(tempfile.mkdtemp(dir=self.path))
         for compiled in copy.rglob("__pycache__"):
             if not compiled.is_symlink():  # what it leads to is not ours
-                shutil.copytree(compiled, folder / compiled.relative_to(copy), symlinks=True)
+                shutil.copytree(
+                    compiled, folder / compiled.relative_to(copy), symlinks=True
+                )
         with suppress(OSError):  # another run has kept it meanwhile
             folder.rename(self.bytecode)
 

@@ -137,7 +137,9 @@ class PatchResult:
     def verdicts(self) -> dict[str, Verdict]:
         """What each test did on it; INVALID is our fault and says nothing."""
         return {
-            cell.test: cell.verdict for cell in self.cells if cell.verdict is not Verdict.INVALID
+            cell.test: cell.verdict
+            for cell in self.cells
+            if cell.verdict is not Verdict.INVALID
         }
 
     @property
@@ -213,7 +215,9 @@ def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     standing = ranks[0].standing if ranks else None
     if standing not in (Standing.TIED, Standing.CLOSE):
         return ()
-    return tuple(r for r in ranks if r.standing is standing and r.name not in ranks[0].copies)
+    return tuple(
+        r for r in ranks if r.standing is standing and r.name not in ranks[0].copies
+    )
 
 
 @value

@@ -200,7 +200,9 @@ def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
     for repair in repairs:
         for fix in repair.fixes:
             found.setdefault(fix.key, (fix, repair))
-    return tuple(sorted(found.values(), key=lambda pair: (pair[0].broken, not pair[0].plausible)))
+    return tuple(
+        sorted(found.values(), key=lambda pair: (pair[0].broken, not pair[0].plausible))
+    )
 
 
 @value

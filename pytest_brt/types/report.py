@@ -109,7 +109,9 @@ class Statement:
 
     def claims_of(self, kind: ClaimKind, *roles: ClaimRole) -> tuple[Claim, ...]:
         """Return the claims of a kind in one of `roles`, in any where none is given."""
-        return tuple(c for c in self.claims if c.kind is kind and (not roles or c.role in roles))
+        return tuple(
+            c for c in self.claims if c.kind is kind and (not roles or c.role in roles)
+        )
 
 
 @value

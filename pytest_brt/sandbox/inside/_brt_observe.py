@@ -72,13 +72,17 @@ def denial_of(error):
         name = ""
         if isinstance(error, MemoryError):
             return "MemoryError"
-        if isinstance(error, RuntimeError) and "can't start new thread" in message_of(error):
+        if isinstance(error, RuntimeError) and "can't start new thread" in message_of(
+            error
+        ):
             return "EAGAIN"
         if isinstance(error, OSError):
             name = errno.errorcode.get(error.errno, type(error).__name__)
         if name in DENIED:
             return name
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        error = error.__cause__ or (
+            None if error.__suppress_context__ else error.__context__
+        )
     return ""
 
 
@@ -129,7 +133,9 @@ class Calls:
         """Stop, and return the file and first line of each function."""
         sys.setprofile(None)
         threading.setprofile(None)
-        return sorted({(code.co_filename, code.co_firstlineno) for code in self.codes.values()})
+        return sorted(
+            {(code.co_filename, code.co_firstlineno) for code in self.codes.values()}
+        )
 
 
 class LineMonitor:

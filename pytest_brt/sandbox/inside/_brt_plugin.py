@@ -101,11 +101,15 @@ class Plugin:
         if not self.is_isolated(item) or threading.active_count() > 1:
             return None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about threads of libraries, which know of forks
+            warnings.simplefilter(
+                "ignore"
+            )  # about threads of libraries, which know of forks
             child = os.fork()
         if child:
             _, status = os.waitpid(child, 0)
-            code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+            code = (
+                -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+            )
             self.send("joined", node=item.nodeid, code=code)
         else:
             runner.pytest_runtest_protocol(item, None)  # which also takes all fixtures down

@@ -57,12 +57,16 @@ class Session:
         is_django = "DJANGO_SETTINGS_MODULE" in os.environ
         self.has_database = is_django and self.attempt(prepare_database) is not None
         self.printed = io.BytesIO()
-        sys.stdout = io.TextIOWrapper(self.printed, "utf-8", "backslashreplace", write_through=True)
+        sys.stdout = io.TextIOWrapper(
+            self.printed, "utf-8", "backslashreplace", write_through=True
+        )
         sys.modules["__main__"] = types.ModuleType("__main__")
         self.space = vars(sys.modules["__main__"])
         self.space.update(__builtins__=__builtins__, __file__=NAME)
         if order["warnings"]:
-            from _pytest.config import apply_warning_filters  # costs what a session may not need
+            from _pytest.config import (
+                apply_warning_filters,
+            )  # costs what a session may not need
 
             apply_warning_filters(order["warnings"], [])
 
