@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
@@ -181,21 +181,34 @@ def _with_standings(
     first, *others = ranks
     evidence = leading_evidence(first.result, tests)
     leader = replace(first, leads_by=evidence)
-    rivals = {_compare(one, leader) for one in others if one.name not in leader.copies}
+    yours = {judged.test.id for judged in tests if _is_yours(judged)}
+    rivals = {
+        _compare(one, leader, yours) for one in others if one.name not in leader.copies
+    }
     if not rivals:
         return [leader, *others]
     shared = next((it for it in (Standing.TIED, Standing.CLOSE) if it in rivals), None)
     doubt = None if shared else _doubt(leader.result, evidence, leaders)
     alone = Standing.UNSURE if doubt else Standing.SEPARATED
-    behind = [replace(one, standing=_compare(one, leader)) for one in others]
+    behind = [replace(one, standing=_compare(one, leader, yours)) for one in others]
     return [replace(leader, standing=shared or alone, doubt=doubt), *behind]
 
 
-def _compare(one: Rank, leader: Rank) -> Standing:
+def _compare(one: Rank, leader: Rank, yours: Collection[str]) -> Standing:
+    """Return how a patch stands to the leading one; one that fails a person's test is behind."""
     if one.group == leader.group:
         return Standing.TIED
+    theirs, its = leader.result.verdicts, one.result.verdicts
+    passed = [test for test in yours if theirs.get(test) is Verdict.PASS]
+    if any(its.get(test, Verdict.PASS) is not Verdict.PASS for test in passed):
+        return Standing.BEHIND
     lead = _odds(leader) - _odds(one)
     return Standing.CLOSE if lead < _MARGIN else Standing.BEHIND
+
+
+def _is_yours(judged: JudgedTest) -> bool:
+    """Say whether a person gave or accepted a test."""
+    return judged.review is Review.ACCEPTED or judged.test.origin.author is Author.PERSON
 
 
 def _odds(one: Rank) -> float:
@@ -211,9 +224,7 @@ def leading_evidence(result: PatchResult, tests: Sequence[JudgedTest]) -> str:
         for judged in tests
         if judged.judgement.counts and verdicts.get(judged.test.id) is Verdict.PASS
     ]
-    if any(
-        t.review is Review.ACCEPTED or t.test.origin.author is Author.PERSON for t in passed
-    ):
+    if any(map(_is_yours, passed)):
         return YOURS
     strongest = max(passed, key=lambda one: one.judgement.confidence, default=None)
     return (

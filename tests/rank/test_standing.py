@@ -53,6 +53,13 @@ def test_patches_that_nothing_is_known_of_are_not_alike() -> None:
     assert found == [Standing.SEPARATED, Standing.BEHIND, Standing.BEHIND]
 
 
+def test_a_patch_that_fails_an_accepted_test_is_behind_however_close_it_is() -> None:
+    accepted = replace(judged(0, 0.3), review=Review.ACCEPTED)
+    results = (row("a", "pp", guarded=SAFE), row("b", "fp", guarded=SAFE), row("c", "?p"))
+    found = [one.standing for one in ranked(results, (accepted, judged(1, 0.3)))]
+    assert found == [Standing.CLOSE, Standing.CLOSE, Standing.BEHIND]
+
+
 def test_a_copy_of_the_leader_is_no_rival() -> None:
     copies = [row(name, "pp", normal="n", guarded=SAFE) for name in "abc"]
     assert standings(*copies, row("d", "ff"))[0] is Standing.SEPARATED
