@@ -73,8 +73,8 @@ def _branches(source: str, root: Path) -> Iterator[Patch]:
     branches = history.branches(pattern)
     if not branches:
         raise UsageProblem(
-            f"no branch is called {pattern!r} in {str(history.root)!r} (see 'git branch --all'; "
-            "* and ? stand for parts of a name)"
+            f"no branch is called {pattern!r} in {str(history.root)!r}, but for the one that "
+            "may be checked out (see 'git branch --all'; * and ? stand for parts of a name)"
         )
     for name, author in branches.items():
         yield _patch(name, history.diff_of(name), author)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from pytest_brt.render.forms import markdown
 from pytest_brt.types import Origin, RunRecord
 from tests.render.pages import record, report_of
@@ -48,3 +50,16 @@ def test_a_ranking_by_tests_of_an_earlier_run_shows_the_test_of_its_proof() -> N
     given = tuple(test for attempt in found.attempts for test in attempt.tests)
     text = text_of(replace(found, issues=(), attempts=(), given=given, ranked=""))
     assert text.count("```python\n") == text.count("the test above") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("a.diff", "git apply a.diff"),
+        ("fix-1", "git diff HEAD...fix-1 | git apply"),
+        ("#12", "gh pr diff 12 | git apply"),
+        ("me/it#12", "gh pr diff 12 --repo me/it | git apply"),
+    ],
+)
+def test_the_proof_applies_a_patch_from_where_it_is(name: str, command: str) -> None:
+    assert f"\n{command}\n" in text_of(record(row(name, "pp")))
