@@ -237,9 +237,13 @@ class Guard:
         seconds = max(_LEAST_WALL, LOOKING * self.seconds * _MOST_CROWDED)
         targets = [Test(id=path, path=path) for path in (files if self.seconds else ())]
         runs: list[TestRun] = []
-        end, size = time.monotonic() + seconds, _FIRST_FILES
+        end, size, cpu = time.monotonic() + seconds, _FIRST_FILES, LOOKING * self.seconds
         while targets and (left := end - time.monotonic()) > 0:
-            runs += self.engine.run(targets[:size], seconds=left, watch=watch)
+            some = self.engine.run(targets[:size], seconds=left, cpu=cpu, watch=watch)
+            runs += some
+            cpu -= sum(run.cpu for run in some)
+            if cpu <= 0 or any(run.cause.code is CauseCode.TREE_TOO_SLOW for run in some):
+                break
             targets, size = targets[size:], 2 * size
         return tuple(runs)
 

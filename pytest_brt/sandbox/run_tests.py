@@ -22,7 +22,10 @@ from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 from pytest_brt.types.note import value
 
 #: What may come of a lack of what all runs share.
-_SHORT = (CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW, CauseCode.SHORT, CauseCode.DISK_FULL)
+_SHORT = frozenset(
+    {CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW, CauseCode.SHORT, CauseCode.DISK_FULL}
+)
+_DAY = 86400.0
 #: The verdict of several items that count as one: the first of these that occurs.
 _MOST_SEVERE = (
     Verdict.TAMPERED, Verdict.INVALID, Verdict.CRASH, Verdict.TIMEOUT, Verdict.FAIL,
@@ -62,13 +65,15 @@ class Runner:
         reverse: bool = False,
         test_seconds: float = math.inf,
         seconds: float = math.inf,
+        cpu: float = _DAY,
         watch: Sequence[str] = (),
     ) -> tuple[TestRun, ...]:
         """Run tests on the tree with `changes` and return what each did, in their order.
 
         A test with a `node`, or one that could not be collected, has one run; a whole file, and
         `nodes`, have one for each test in it. A test that was short of time, memory or disk while
-        others ran is run once more, alone, and that counts.
+        others ran is run once more, alone, and that counts; not where all tests had so many
+        `seconds` and these were over.
 
         Args:
             tests: ids are all different.
@@ -77,6 +82,7 @@ class Runner:
             reverse: the last test is run first.
             test_seconds: wall-clock seconds of one test, where that is to be less than usual.
             seconds: the same of all tests.
+            cpu: seconds of the processor, after which a process runs no further test.
             watch: files of which each test is to tell the lines that it executes; tests that
                 execute much of them take several times as long.
         """
@@ -84,7 +90,7 @@ class Runner:
         tree = _Tree(
             runner=self,
             changes=tuple(changes),
-            order={"reverse": reverse, "watch": watch, "seed": hash_seed},
+            order={"reverse": reverse, "watch": watch, "seed": hash_seed, "cpu": cpu},
             limits=replace(
                 limits,
                 seconds=min(limits.seconds, test_seconds),
@@ -93,9 +99,8 @@ class Runner:
         )
         with self.turns:
             runs = tree.run(tests)
-        short = [
-            test for test in tests if any(run.cause.code in _SHORT for run in runs[test.id])
-        ]
+        lacks = _SHORT if math.isinf(seconds) else _SHORT - {CauseCode.TREE_TOO_SLOW}
+        short = [t for t in tests if any(run.cause.code in lacks for run in runs[t.id])]
         if short and self._jobs > 1:
             with self._turn_alone():
                 runs |= tree.run(short)
@@ -195,7 +200,8 @@ class _Tree:
             runs = reading.runs()
             done |= runs
             left = [node for node in reading.collected or () if node not in done]
-            if not (runs and left) or time.monotonic() >= last:
+            is_over = reading.result.first("spent") or time.monotonic() >= last
+            if not (runs and left) or is_over:
                 late = stopped_run(Stop.LATE)
                 rest = {name: replace(late, node=name.partition("::")[2]) for name in left}
                 return done | rest, reading

@@ -14,7 +14,7 @@ from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import open_sandbox
 from pytest_brt.sandbox.statements import run_statements
-from pytest_brt.types import FileChange, Subject, TestRun, Verdict
+from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 from tests.support.projects import make_project
 
 #: Source of `test_a`, its verdict, and words of the reason.
@@ -174,3 +174,14 @@ def test_statements_tell_values_and_how_they_end(runner: Runner) -> None:
     assert raised is not None
     assert raised.in_project is not None
     assert found.ended == "exit status 4"
+
+
+def test_no_test_is_run_any_more_once_the_time_of_the_processor_is_over(runner: Runner) -> None:
+    burns = "    end = time.process_time() + 0.4\n    while time.process_time() < end: pass\n"
+    tests = "".join(f"def test_{name}():\n{burns}" for name in "abc")
+    change = FileChange(path="tests/test_burns.py", content=f"import time\n{tests}".encode())
+    targets = [Test(id="t", path=change.path)]
+    runs = runner.run(targets, (change,), seconds=60, cpu=0.5)
+    assert [run.verdict for run in runs[:1]] == [Verdict.PASS]
+    assert runs[-1].cause.code is CauseCode.TREE_TOO_SLOW
+    assert len(runs) == 3

@@ -87,6 +87,7 @@ class Plugin:
 
     def pytest_collection_finish(self, session):
         """Report which items are to run."""
+        self.session = session
         self.send("collected", nodes=[item.nodeid for item in session.items])
 
     # -- what each does ------------------------------------------------------------------------
@@ -151,6 +152,9 @@ class Plugin:
         spent = [now - before for now, before in zip(os.times(), self.began)]
         self.report.update(self.origins(), ran=self.monitor.take())
         self.send("end", node=nodeid, seconds=spent[4], cpu=sum(spent[:4]), **self.report)
+        if sum(os.times()[:4]) > self.order["cpu"]:
+            self.send("spent")
+            self.session.shouldstop = "the processor's time for all tests is over"
 
     def origins(self):
         """Return whether a changed module was imported, and where from if not from its file."""
