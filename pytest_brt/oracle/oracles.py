@@ -265,10 +265,9 @@ def ask_oracles(observed: ObservedReport) -> tuple[Draft, ...]:
         if one.result is not None and not one.missing
         for draft in oracle(observed, one)
     ]
-    # Where a crash is reported, be it gone or not, no result that is shown beside it is what goes
-    # wrong; and where an exception is wanted, a right fix raises before there is a result.
-    crashes = any(draft.evidence is Evidence.REPORTED_EXCEPTION for draft in drafts)
-    if crashes or any(one.kind is OracleKind.NO_RAISE for one in already_right(observed)):
+    # Where a crash is reported, no result that is shown beside it is what goes wrong; and where an
+    # exception is wanted, a right fix raises before there is a result.
+    if any(draft.evidence is Evidence.REPORTED_EXCEPTION for draft in drafts):
         drafts = [d for d in drafts if d.kind is not OracleKind.GONE]
     if any(draft.kind is OracleKind.MUST_RAISE for draft in drafts):
         drafts = [d for d in drafts if d.kind not in (OracleKind.EQUALS, OracleKind.GONE)]
