@@ -76,7 +76,13 @@ def find_subject(
     extra, entries = read_environment(root, ini, env)
     if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
         extra.setdefault("PYTHONUSERBASE", site.getuserbase())
-    asked = Subject(root=str(root), python=chosen, env=tuple(sorted(extra.items())))
+    # Where pytest is the project, or is in it, the interpreter finds it there alone.
+    asked = Subject(
+        root=str(root),
+        python=chosen,
+        env=tuple(sorted(extra.items())),
+        source_roots=tuple(_folders(root, (*entries, *ini.pythonpath))),
+    )
     answer = ask_interpreter(asked, sandbox)
     if ini.is_broken:
         found += "; the project's pytest settings cannot be read and are left out"

@@ -151,8 +151,8 @@ class Work:
             *ours,
             "--write=no",
         ]
-        # strategies.py is here.
-        env = {**os.environ, "PYTHONPATH": str(HERE)}
+        # strategies.py is there; a run takes the folder that it is started in off the path.
+        env = {**os.environ, "PYTHONPATH": str(HERE / "setups")}
         with (self.out / f"{name}.log").open("wb") as log:
             code = subprocess.run(
                 line, stdout=log, stderr=log, env=env, check=False
@@ -266,7 +266,7 @@ class Work:
         """Return what the hidden tests and existing ones say of patches and of the true fix."""
         words = (
             "rank",
-            self.fill(f"judge_{name}", pool),
+            *([self.fill(f"judge_{name}", pool)] if pool else ()),
             str(self.out / "fix.diff"),
             "--guard=120",
         )

@@ -14,6 +14,7 @@ from pytest_brt.agents.trials import Changes, RepairWork
 from pytest_brt.agents.workspace import Observation, Refused, definitions_called
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.request import Reply
+from pytest_brt.project.definitions import read_facts
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import decode
 from pytest_brt.sandbox.placing import Test
@@ -31,8 +32,14 @@ _SUITE = 120.0
 
 
 def source_of(env: RepairWork, judged: JudgedTest) -> str:
-    """Return the source of a failing test, or of its file."""
-    return judged.test.source or decode(env.read(judged.test.path))
+    """Return the source of a failing test's file, or of the test alone where that is too long."""
+    text = judged.test.source or decode(env.read(judged.test.path))
+    if len(text) > env.model.context // 2:  # so much of it is shown, without the middle
+        name = judged.test.name.partition("[")[0].replace("::", ".")
+        for found in read_facts(text).definitions:
+            if found.qualname == name:
+                return "\n".join(text.split("\n")[found.line - 1 : found.end_line])
+    return text
 
 
 def extract_tests(env: RepairWork) -> str:

@@ -98,7 +98,8 @@ def _page(text: str) -> None:
 
 def _markdown(text: str) -> None:
     outside = re.sub(r"(?ms)^(`{3,})(?:python|sh)\n.*?^\1$", "", text)
-    bare = re.sub(r"</?(?:sub|details|summary)>", "", re.sub(r"\\.", "", outside))
+    prose = re.sub(r"(?<!\\)`[^`|\n]+`", "", outside)  # nothing is obeyed in code
+    bare = re.sub(r"</?(?:sub|details|summary)>", "", re.sub(r"\\.", "", prose))
     bare = re.sub(r"(?m)^(### |\|[-|]+$)|\*\*", "", bare)
     assert not re.search(r"[`<>\[\]]", bare), bare
     for part in outside.split("<details>"):  # at most a table each

@@ -13,7 +13,7 @@ from tests.studies.bugs import STUDIES
 
 
 def test_each_strategy_that_a_setup_names_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(STUDIES))
+    monkeypatch.syspath_prepend(str(STUDIES / "setups"))
     import strategies
 
     known = {*REPAIRS, *STRATEGIES, *strategies.pytest_brt_strategies()}

@@ -25,8 +25,8 @@ def make_none(issue: Issue, index: int, _: Workbench) -> Attempt:
 def forgetful(
     agent: Agent, env: RepairWork, steps: Sequence[Step], room: int
 ) -> tuple[Message, ...]:
-    """Return RepairAgent's prompt with the last result alone."""
-    return sections(agent, env, steps[-1:], room)
+    """Return RepairAgent's prompt with the last result alone, and no hypothesis."""
+    return sections(agent, replace(env, hypothesis=""), steps[-1:], room)
 
 
 @pytest.hookimpl(optionalhook=True)
