@@ -7,15 +7,19 @@ import pwd
 import site
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.project.interpreter import choose_python, read_environment
 from pytest_brt.project.layout import find_layout, scan_tree
-from pytest_brt.project.pytest_config import DECLARING, PytestConfig, read_config
+from pytest_brt.project.pytest_config import (
+    DECLARING,
+    folders_in,
+    read_config,
+    suite_folder,
+)
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.statements import ask_interpreter
 from pytest_brt.types import Subject
@@ -81,7 +85,7 @@ def find_subject(
         root=str(root),
         python=chosen,
         env=tuple(sorted(extra.items())),
-        source_roots=tuple(_folders(root, (*entries, *ini.pythonpath))),
+        source_roots=tuple(folders_in(root, (*entries, *ini.pythonpath))),
     )
     answer = ask_interpreter(asked, sandbox)
     if ini.is_broken:
@@ -91,7 +95,7 @@ def find_subject(
     # Editable installs put folders on the path; of one in another the inner one is meant.
     installed = [path for path in map(os.path.realpath, answer.paths) if path in holding]
     installed.sort(key=len, reverse=True)
-    named = _folders(root, (*entries, *ini.pythonpath, *installed))
+    named = folders_in(root, (*entries, *ini.pythonpath, *installed))
     layout = find_layout(files, named)
     usual = (name for name in ("src", "lib") if name in layout.roots)
     kept = ini.kept_options()
@@ -107,27 +111,8 @@ def find_subject(
             ".",
         ),
         packages=(*layout.packages(), *sorted(spaces)),
-        test_root=_suite_folder(root, ini, files),
+        test_root=suite_folder(root, ini, files),
         pytest_args=(*kept, *(word for name in plugins for word in ("-p", name))),
         ini=ini.file,
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
     )
-
-
-def _folders(root: Path, entries: Iterable[str]) -> list[str]:
-    """Return those entries that are folders of the project, relative to it, "." for its root."""
-    folders = [(root / entry).resolve() for entry in entries]
-    ours = [one for one in folders if one.is_dir() and one.is_relative_to(root)]
-    return [one.relative_to(root).as_posix() for one in ours]
-
-
-def _suite_folder(root: Path, ini: PytestConfig, files: Iterable[str]) -> str:
-    """Return the folder for new test files, relative to `root`.
-
-    The first of: a configured test path, a folder of the usual name, the folder that holds
-    most test files, the root itself.
-    """
-    tests = filter(ini.collected.has_file, files)
-    counts = Counter(PurePosixPath(path).parent.as_posix() for path in tests)
-    named = _folders(root, (*ini.testpaths, "tests", "test", "testing"))
-    return [*named, *dict(counts.most_common(1)), "."][0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from configparser import Error, RawConfigParser
 from dataclasses import dataclass, field
@@ -231,6 +232,25 @@ def find_root(start: Path) -> Path:
     files = ("pyproject.toml", "setup.py")
     others = (folder for file in files for folder in folders if (folder / file).is_file())
     return next(configured, None) or next(others, start)
+
+
+def folders_in(root: Path, entries: Iterable[str]) -> list[str]:
+    """Return those entries that are folders of the project, relative to it, "." for its root."""
+    folders = [(root / entry).resolve() for entry in entries]
+    ours = [one for one in folders if one.is_dir() and one.is_relative_to(root)]
+    return [one.relative_to(root).as_posix() for one in ours]
+
+
+def suite_folder(root: Path, ini: PytestConfig, files: Iterable[str]) -> str:
+    """Return the folder for new test files, relative to `root`.
+
+    The first of: a configured test path, a folder of the usual name, the folder that holds
+    most test files, the root itself.
+    """
+    tests = filter(ini.collected.has_file, files)
+    counts = Counter(PurePosixPath(path).parent.as_posix() for path in tests)
+    named = folders_in(root, (*ini.testpaths, "tests", "test", "testing"))
+    return [*named, *dict(counts.most_common(1)), "."][0]
 
 
 def _settings(root: Path) -> tuple[str, Mapping[str, object]]:
