@@ -7,7 +7,7 @@
     study.py SETUP.toml DATA RESULTS [--executor dask:ADDRESS] [--jobs N] [OPTIONS OF PYTEST-BRT]
 
 DATA has bugs.jsonl in SWE-bench's format, and where they are needed repos/OWNER/NAME (clones),
-environments.json, and predictions.jsonl (patches of other systems, as SWE-bench takes them); see
+environments.jsonl, and predictions.jsonl (patches of other systems, as SWE-bench takes them); see
 README.md. Each command leaves its JSON report in RESULTS/BUG and is not run again while that is
 there: an interrupted study goes on. The tool is given the report and the buggy tree; the true fix
 and the hidden tests judge afterwards, in further runs of it. tables.py makes tables of the reports.

@@ -49,7 +49,7 @@ def rows_of(results: Path) -> Frames:
         reports: Row = {
             path.stem: read_lines(path) for path in folder.parent.glob("*.jsonl")
         }
-        for path in folder.parent.glob("*.json"):
+        for path in sorted(folder.parent.glob("*.json")):
             reports[path.stem] = json.loads(path.read_text("utf-8"))
         about = reports["bug"]
         bug = {"bug": folder.parent.name, "repo": about["repo"], "extent": about["extent"]}
