@@ -11,8 +11,6 @@ from pytest_brt.pysource.parse import is_literal, parse_or_empty
 
 #: An address of memory.
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
-#: A word that a reporter marks in what is pasted; no power, nor what a call unpacks.
-_BOLD = re.compile(r"(?<![\w)\]])\*\*(?=\S)([^*\n]+)(?<=\S)\*\*(?![\w(\[])")
 #: Characters of what may stand among others in a quotation.
 _LONG = 8
 #: Share of the words that two messages have in common which say the same.
@@ -58,9 +56,8 @@ def quoted_in(result: str, text: str) -> bool:
 
 
 def _squeezed(text: str) -> str:
-    """Return `text` without whitespace, bold marks and addresses, its quotes made alike."""
-    plain = _BOLD.sub(r"\1", ADDRESS.sub("0x", text))
-    return re.sub(r"\s+", "", plain).replace('"', "'")
+    """Return `text` without whitespace and addresses, its quotes made alike."""
+    return re.sub(r"\s+", "", ADDRESS.sub("0x", text)).replace('"', "'")
 
 
 def is_steady(text: str) -> bool:
