@@ -7,10 +7,12 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from pytest_brt import __version__
 from pytest_brt.errors import BrtError
+from pytest_brt.project.pytest_config import find_project
 from pytest_brt.shown import say
 
 #: Command → the file that has it, which is imported for that command alone, and what it does.
@@ -50,10 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name, help=what, description=about, allow_abbrev=False
         )
         if name in words:
-            command.add_argument("--root", help="the project (default: here)")
+            command.add_argument(
+                "--root", help="the project (default: that of this folder)"
+            )
             importlib.import_module(f"pytest_brt.cli.{file}").set_up(command, name)
     known, rest = parser.parse_known_args(words)
-    known.rest = rest
+    known.rest, known.root = rest, known.root or str(find_project(Path.cwd()))
     if rest and "rank_fixes" not in known:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:

@@ -33,7 +33,7 @@ def set_up(parser: argparse.ArgumentParser, _: str) -> None:
 
 
 def _review(arguments: argparse.Namespace) -> None:
-    folder, last = find_last_run(arguments.root or ".")
+    folder, last = find_last_run(arguments.root)
     tests = {f"T{number}": test for number, test in enumerate(bug_tests(last.tests), 1)}
     if not tests:
         raise UsageProblem("the last run found no bug test: there is nothing to review")

@@ -69,18 +69,12 @@ def _run(arguments: argparse.Namespace) -> int:
     return run_bare(sys.argv[1:], [*options, *arguments.rest], arguments.root)
 
 
-def run_bare(typed: Sequence[str], options: Sequence[str], root: str | None = None) -> int:
-    """Run pytest with options of ours for the project at `root`; a user `typed` something else.
-
-    Without a `root` it is this folder if that declares itself a project, else as pytest finds it.
-    """
+def run_bare(typed: Sequence[str], options: Sequence[str], root: str = ".") -> int:
+    """Run pytest with options of ours for the project at `root`; a user `typed` something else."""
     # The project's modules are taken for nobody else's, whatever they are called.
     sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]  # noqa: PTH109
     from pytest_brt.plugin.session import TYPED, run_apart  # imported late: start-up time
-    from pytest_brt.project.pytest_config import DECLARING
 
-    if root is None and any(map(os.path.isfile, DECLARING)):
-        root = "."
     # A project may need its own plugins; loading them is not what this run is about.
     os.environ |= {"PYTEST_ADDOPTS": "", TYPED: shlex.join(["pytest-brt", *typed])}
     return run_apart(options, root)

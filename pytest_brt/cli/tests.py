@@ -86,7 +86,7 @@ def set_up(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    root = Path(arguments.root or ".").resolve()
+    root = Path(arguments.root).resolve()
     with closing(open_project(root, read_options(arguments, root))) as engine:
         code: int = arguments.work(arguments, root, engine)
         return code

@@ -253,6 +253,12 @@ def suite_folder(root: Path, ini: PytestConfig, files: Iterable[str]) -> str:
     return [*named, *dict(counts.most_common(1)), "."][0]
 
 
+def find_project(folder: Path) -> Path:
+    """Return the project of a folder: itself if it declares itself one, else as pytest has it."""
+    declares = any((folder / name).is_file() for name in DECLARING)
+    return folder if declares else find_root(folder)
+
+
 def _settings(root: Path) -> tuple[str, Mapping[str, object]]:
     for name, table in _FILES:
         if (root / name).is_file():

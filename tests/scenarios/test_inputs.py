@@ -48,6 +48,8 @@ def test_a_command_in_a_folder_of_the_project_is_about_the_project(interval: Pro
     command = ("pytest-brt", "issue", "../issue.md", f"--report={interval.json}")
     run = interval.run(*command, cwd="tests")
     assert run.report.answer.status == "reproduced", run.said
+    review = interval.run("pytest-brt", "review", cwd="tests")
+    assert review.code == 0, review.said
 
 
 def test_a_report_that_is_not_there(interval: Project) -> None:
