@@ -81,11 +81,12 @@ def find_subject(
     if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
         extra.setdefault("PYTHONUSERBASE", site.getuserbase())
     # Where pytest is the project, or is in it, the interpreter finds it there alone.
+    named = folders_in(root, (*entries, *ini.pythonpath))
     asked = Subject(
         root=str(root),
         python=chosen,
         env=tuple(sorted(extra.items())),
-        source_roots=tuple(folders_in(root, (*entries, *ini.pythonpath))),
+        source_roots=tuple(named),
     )
     answer = ask_interpreter(asked, sandbox)
     if ini.is_broken:
@@ -95,7 +96,7 @@ def find_subject(
     # Editable installs put folders on the path; of one in another the inner one is meant.
     installed = [path for path in map(os.path.realpath, answer.paths) if path in holding]
     installed.sort(key=len, reverse=True)
-    named = folders_in(root, (*entries, *ini.pythonpath, *installed))
+    named += folders_in(root, installed)
     layout = find_layout(files, named)
     usual = (name for name in ("src", "lib") if name in layout.roots)
     kept = ini.kept_options()

@@ -15,13 +15,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import lru_cache
 from pathlib import PurePosixPath
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.project.index import Index, Shares, most_telling
-from pytest_brt.project.layout import is_product, is_support_code, is_test_path
-from pytest_brt.project.terms import IDENTIFIER, Chunk, split_identifier, terms_of
+from pytest_brt.project.layout import is_product, is_test_path
+from pytest_brt.project.terms import IDENTIFIER, TOKEN, Chunk, split_identifier, terms_of
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.types import BlockKind, Frame, Issue, Note, Place, Raised
 
@@ -85,8 +84,6 @@ _RAN, _MAX_TELLING = 0.5, 40
 _TRACEBACK, _FRAME_DECAY = 2.0, 0.75
 _NAME = re.compile(r"[\w./-]+\.py\b|(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
-#: A name, a number, a short string.
-_TOKEN = re.compile(r"""[^\W\d]\w*|\d[\w.]*|'[^'\n]*'|"[^"\n]*\"""")
 _DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
 #: What it is worth beside the tokens that the name of the file fits the words of the test.
 _NAME_FITS = 3.0
@@ -253,17 +250,6 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
 # -- the test file --
 
 
-@lru_cache(maxsize=1)
-def _read_hosts(index: Index) -> Mapping[str, frozenset[str]]:
-    """Return the tokens of each test file, by its path."""
-    hosts = [path for path in sorted(index.layout.files) if index.collected.has_file(path)]
-    return {
-        path: frozenset(_TOKEN.findall(index.source(path)))
-        for path in hosts
-        if not is_support_code(path)
-    }
-
-
 def host_of(source: str, index: Index, fails_in: str = "") -> str:
     """Return the test file that a test is added to, or "".
 
@@ -272,8 +258,8 @@ def host_of(source: str, index: Index, fails_in: str = "") -> str:
     comes before a larger one. So does one whose name is in the test's words, or in that of the
     file `fails_in`, in which its exception is raised. Docstrings are in any file's words.
     """
-    code, hosts = _DOCSTRING.sub("", source), _read_hosts(index)
-    tokens = frozenset(_TOKEN.findall(code))
+    code, hosts = _DOCSTRING.sub("", source), index.test_tokens
+    tokens = frozenset(TOKEN.findall(code))
     words = {*split_identifier(f"{code} {fails_in}")}
     shared = {path: own & tokens for path, own in hosts.items() if own & tokens}
     having = Counter(token for own in shared.values() for token in own)

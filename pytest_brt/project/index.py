@@ -13,6 +13,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -29,10 +30,11 @@ from pytest_brt.project.layout import (
     escapes_root,
     find_layout,
     is_product,
+    is_support_code,
     scan_tree,
 )
 from pytest_brt.project.pytest_config import read_config
-from pytest_brt.project.terms import Chunk, read_chunks, terms_of
+from pytest_brt.project.terms import TOKEN, Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
@@ -158,6 +160,18 @@ class Index:
 
     # -- definitions --
 
+    @cached_property
+    def test_tokens(self) -> Mapping[str, frozenset[str]]:
+        """The tokens of each test file, by its path."""
+        hosts = [
+            path for path in sorted(self.layout.files) if self.collected.has_file(path)
+        ]
+        return {
+            path: frozenset(TOKEN.findall(self.source(path)))
+            for path in hosts
+            if not is_support_code(path)
+        }
+
     def definitions_in(self, path: str) -> Sequence[Definition]:
         """Return what `path` defines, in its order."""
         return self._facts.get(path, FileFacts()).definitions
@@ -174,7 +188,8 @@ class Index:
         Of several, the one with the shortest module path is taken if it is the only one so short.
         """
         known = {
-            self.layout.module_of(one.path): one for one in self.definitions[name][::-1]
+            self.layout.module_of(one.path): one
+            for one in self.definitions.get(name, [])[::-1]
         }
         own = [module for module in known if module.partition(".")[0] in self.packages]
         depth = min((module.count(".") for module in own), default=0)

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from pytest_brt.project.definitions import Definition
 
+#: A name, a number, a short string.
+TOKEN = re.compile(r"""[^\W\d]\w*|\d[\w.]*|'[^'\n]*'|"[^"\n]*\"""")
 #: An identifier, or a word.
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
