@@ -29,7 +29,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where this file is imported
-from weights import FetchError, fetch_model
+from weights import PIP, FetchError, fetch_model
 
 EXAMPLES = Path(__file__).resolve().parent
 
@@ -153,14 +153,13 @@ def _download(release: Release, folder: Path) -> Path:
         STAND_IN.format(package=release.package, version=release.version), encoding="utf-8"
     )
     command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
+        *PIP,
+        "download",
+        "--no-deps",
+        "--no-binary",
+        ":all:",
+        "--no-build-isolation",
     ]
-    command += ["download", "--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
     command += ["--retries", "2", "--require-hashes", "--requirement", str(requirements)]
     pip = subprocess.run(
         [*command, "--dest", str(folder)],
@@ -202,9 +201,8 @@ def run(example: Path, tree: Path, extra: Sequence[str] = ()) -> int:
         print("run.py: trying again with --brt-sandbox none", file=sys.stderr)
         command.append("--brt-sandbox=none")
         status = subprocess.run(command, cwd=tree, env=environment, check=False).returncode
-    return (
-        0 if status == TIE else status
-    )  # that two patches are level is what it is to show
+    # That two patches are level is what it is to show.
+    return 0 if status == TIE else status
 
 
 def _packages(release: Release, into: Path) -> Path | None:
@@ -216,15 +214,7 @@ def _packages(release: Release, into: Path) -> Path | None:
         return None
     wanted, folder = into / "tests-need.txt", into / "packages"
     wanted.write_text("\n".join(release.tests_need) + "\n", encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-    ]
-    command += ["install", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    command = [*PIP, "install", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
     command += ["--retries", "2", "--target", str(folder), "--requirement", str(wanted)]
     if subprocess.run(command, check=False).returncode != 0:
         print("run.py: going on without what the project's own tests need", file=sys.stderr)

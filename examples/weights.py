@@ -19,6 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+#: The pip of this Python, which asks nothing.
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
+
 
 class FetchError(Exception):
     """Something cannot be had; the message is one line."""
@@ -100,14 +103,7 @@ def _download(package: str, folder: Path) -> Path:
     """Download one wheel with pip into `folder`, and return it."""
     before = set(folder.iterdir())
     command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-    ]
-    command += [
+        *PIP,
         "download",
         "--no-deps",
         "--only-binary",
