@@ -45,7 +45,6 @@ def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Runne
         ("`double(2)` gives `5`.", OracleKind.GONE, "assert double(2) != 5"),
         ("```python\nshout('a')\n```\nprints:\n```\nA?\n```", OracleKind.GONE, "!= "),
         ("```\n>>> Box(1)\nBox<1>\n```", OracleKind.GONE, 'repr(Box(1)) != "Box<1>"'),
-        ("```\n>>> Box(1)\n**Box**<1>\n```", OracleKind.GONE, 'repr(Box(1)) != "Box<1>"'),
         ("```python\ndouble(2) <-- wrong\n```", OracleKind.GONE, "assert double(2) != 5"),
     ],
 )
@@ -88,3 +87,24 @@ def test_why_there_is_no_test(engine: Runner, text: str, code: str, words: str) 
     assert not any(item.judgement.candidate for item in made.tests)
     assert made.notes[0].code == code
     assert words in made.notes[0].text
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "sentence"),
+    [
+        (
+            "`first([])` should raise IndexError, but gives `0`.",
+            OracleKind.MUST_RAISE,
+            "`first([])` raises IndexError.",
+        ),
+        (  # the exception is what it is about, whatever else is said of the call
+            "`double(2)` raises ValueError, and then it returns `7`.",
+            OracleKind.NO_RAISE,
+            "`double(2)` does not raise ValueError.",
+        ),
+    ],
+    ids=["wanted-exception", "gone-exception"],
+)
+def test_what_is_right_already(engine: Runner, text: str, kind: OracleKind, sentence: str) -> None:
+    settled = attempt(engine, text).settled
+    assert (settled[0].test.oracle.kind, settled[0].test.oracle.sentence) == (kind, sentence)
