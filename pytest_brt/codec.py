@@ -46,9 +46,8 @@ def from_json(text: str | bytes, kind: type[T]) -> T:
         with _LEARNING:
             try:
                 return msgspec.json.decode(text, type=kind)
-            except (
-                msgspec.DecodeError
-            ):  # it refuses escapes of lone surrogates, which are JSON
+            except msgspec.DecodeError:
+                # It refuses escapes of lone surrogates, which are JSON.
                 return msgspec.convert(json.loads(text), type=kind)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise StoreProblem(f"not a {kind.__name__}: {error}") from error

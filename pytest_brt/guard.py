@@ -309,9 +309,8 @@ def _affordable(
         needed = _LEAST + (run.cpu or run.seconds)
         if needed <= seconds:
             seconds -= needed
-            chosen[name] = replace(
-                run, output=""
-            )  # that of thousands would fill the memory
+            # The output of thousands would fill the memory.
+            chosen[name] = replace(run, output="")
     return chosen
 
 

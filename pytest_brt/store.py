@@ -36,12 +36,12 @@ class LastRun:
     #: Calls on which the leading patches of the last ranking differ.
     tellings: tuple[Telling, ...] = ()
     #: What a person said of tests of earlier runs, by id: of those of other reports too.
-    said: dict[str, Review] = field(default_factory=dict)
+    earlier: dict[str, Review] = field(default_factory=dict)
 
     @property
     def reviews(self) -> dict[str, Review]:
         """What a person said of tests, by id."""
-        return {**self.said, **{judged.test.id: judged.review for judged in self.tests}}
+        return {**self.earlier, **{judged.test.id: judged.review for judged in self.tests}}
 
     def followed_by(self, made: Sequence[JudgedTest], about: str) -> LastRun:
         """Return what to keep after a run that made tests: those that a person judged stay.
@@ -50,10 +50,10 @@ class LastRun:
         """
         said = [judged for judged in self.tests if judged.review is not Review.OPEN]
         if not any(judged.judgement.candidate for judged in made):
-            return self if said else LastRun(about=about, said=self.said)
+            return self if said else LastRun(about=about, earlier=self.earlier)
         ids, issues = {one.test.id for one in made}, {one.test.issue for one in made}
         gone = (one for one in said if one.test.issue in issues and one.test.id not in ids)
-        return LastRun(tests=(*made, *gone), about=about, said=self.reviews)
+        return LastRun(tests=(*made, *gone), about=about, earlier=self.reviews)
 
 
 def save_last_run(folder: Path, last: LastRun) -> None:

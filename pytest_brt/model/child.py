@@ -60,10 +60,8 @@ class Child(Server):
         self.path = path
         #: What was started last; None before anybody asked, and after its end.
         self.process: subprocess.Popen[bytes] | None = None
-        self.pauses = (
-            0.3,
-            1.0,
-        )  # by then one that dies is gone, and another one is started
+        # By then one that dies is gone, and another one is started.
+        self.pauses = (0.3, 1.0)
         self._lock = threading.Lock()
 
     @property
@@ -126,9 +124,8 @@ class Child(Server):
 
     def _end(self) -> None:
         if self.process is not None:
-            with suppress(
-                ProcessLookupError
-            ):  # what it started may be left where it has died
+            # What it started may be left where it has died.
+            with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.communicate()
             self.process = None

@@ -280,9 +280,8 @@ class Server:
         """Cut every connection, so that whoever waits for an answer goes on."""
         self.is_closed = True
         for connection in list(self._open):
-            with suppress(
-                OSError, AttributeError
-            ):  # it is not connected, or in this moment not
+            # It is not connected, or in this moment not.
+            with suppress(OSError, AttributeError):
                 connection.sock.shutdown(socket.SHUT_RDWR)
 
 

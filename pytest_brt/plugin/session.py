@@ -389,9 +389,8 @@ class Session:
 
     def _exit_code(self, record: RunRecord) -> int:
         """Return the exit code of a run that nothing broke: docs/ci.md."""
-        if (
-            self.options.repair
-        ):  # what is repaired need not be reproduced, as tests may be given
+        # What is repaired need not be reproduced, as tests may be given.
+        if self.options.repair:
             has_succeeded = any(not fix.broken for fix, _ in distinct(record.repairs))
         else:
             issues = {job.issue for job in self._jobs if not job.patch}

@@ -60,9 +60,8 @@ def rank(
     scored = _by_score(rated, deciding or bug_tests)
     unrated = [replace(r, standing=Standing.NO_EVIDENCE) for r in ranks if r not in rated]
     unrated.sort(key=lambda one: (not one.result.applies, _broken(one), one.name))
-    if (
-        not bug_tests
-    ):  # it is known all the same how many existing tests those break that apply
+    # It is known all the same how many existing tests those break that apply.
+    if not bug_tests:
         applied = [one for one in unrated if one.result.applies]
         unrated = [*_placed(applied, _broken), *unrated[len(applied) :]]
     known = measured_leaders() if leaders is None else leaders

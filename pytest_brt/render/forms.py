@@ -143,6 +143,5 @@ def _tagged(code: re.Match[str]) -> str:
 def highlighted(source: str) -> Markup:
     """Return Python code in colours."""
     formatter = HtmlFormatter(nowrap=True, classprefix="py-")
-    return Markup(
-        highlight(source, PythonLexer(stripnl=False), formatter)
-    )  # it escapes the text
+    # It escapes the text.
+    return Markup(highlight(source, PythonLexer(stripnl=False), formatter))

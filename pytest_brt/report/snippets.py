@@ -93,9 +93,8 @@ def read_snippets(text: str) -> tuple[list[Snippet], list[LeftOut]]:
         snippets += [
             _snippet(node, lines[start:end], start) for node in _without_main(body)
         ]
-        if end < len(lines) and (
-            end > start or not start
-        ):  # else the line before is one, too
+        # Not where the line before is one, too.
+        if end < len(lines) and (end > start or not start):
             left_out.append(LeftOut(line=end, code=lines[end].strip()))
         start = end + 1
     return snippets[:MOST_STATEMENTS], left_out
@@ -128,9 +127,8 @@ def _snippet(node: ast.stmt, lines: Sequence[str], offset: int) -> Snippet:
     first, end = first_line(node) - 1, node.end_lineno or node.lineno
     source = ast.get_source_segment("\n".join(lines), node) or ""
     if first < node.lineno - 1 or not parses(source):
-        source = textwrap.dedent(
-            "\n".join(lines[first:end])
-        )  # with decorators, or out of a block
+        # With decorators, or out of a block.
+        source = textwrap.dedent("\n".join(lines[first:end]))
     return Snippet(
         source=source,
         line=first + offset,

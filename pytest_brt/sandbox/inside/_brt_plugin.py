@@ -30,6 +30,7 @@ class Plugin:
         #: What is reported of the running test, and the times at which it began.
         self.report = {}
         self.began = os.times()
+        self.session = None
 
     def phase(self, when, report, excinfo):
         """Return what is told of a part of the run, from the exception and not only the report."""
@@ -102,9 +103,8 @@ class Plugin:
         if not self.is_isolated(item) or threading.active_count() > 1:
             return None
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # about threads of libraries, which know of forks
+            # They are about threads of libraries, which know of forks.
+            warnings.simplefilter("ignore")
             child = os.fork()
         if child:
             _, status = os.waitpid(child, 0)

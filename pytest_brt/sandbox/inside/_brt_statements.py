@@ -64,9 +64,8 @@ class Session:
         self.space = vars(sys.modules["__main__"])
         self.space.update(__builtins__=__builtins__, __file__=NAME)
         if order["warnings"]:
-            from _pytest.config import (
-                apply_warning_filters,
-            )  # costs what a session may not need
+            # Here, as it costs what a session may not need.
+            from _pytest.config import apply_warning_filters
 
             apply_warning_filters(order["warnings"], [])
 
