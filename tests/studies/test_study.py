@@ -84,12 +84,15 @@ def test_the_true_fix_judges_tests_and_the_hidden_tests_judge_repairs(tmp_path: 
     assert tables.returncode == 0, tables.stderr
     assert column(results, "reproduced", "F→P") == ["1.00 [1.00, 1.00]"]
     assert column(results, "transitions", "transition") == ["F→P"]
-    ways = dict(
-        zip(column(results, "repairs", "given"), column(results, "repairs", "right"), strict=True)
-    )
-    assert ways["with-test"] == "1.00 [1.00, 1.00]"
-    assert ways["report-alone"] == "0.00 [0.00, 0.00]"
-    assert column(results, "repair-runs", "steps to right, median")[0] == "1.0"
+
+    def by_way(table: str, name: str) -> dict[str, str]:
+        ways, cells = (column(results, table, head) for head in ("given", name))
+        return dict(zip(ways, cells, strict=True))
+
+    right = by_way("repairs", "right")
+    assert right["with-test"] == "1.00 [1.00, 1.00]"
+    assert right["report-alone"] == "0.00 [0.00, 0.00]"
+    assert by_way("repair-runs", "steps to right, median")["with-test"] == "1.0"
     # What it wrote without a test is wrong, so that there is nothing to select.
     assert not (results / "tables/rankers.csv").exists()
     assert set(column(results, "endings", "ending")) == {"finish"}
