@@ -9,11 +9,15 @@ from dataclasses import replace
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.asked_call import stating
+from pytest_brt.rank.existing_calls import existing_test
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
 from pytest_brt.render.words import call_words, count, run_words
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import LastRun, find_last_run, save_last_run
-from pytest_brt.types import JudgedTest, Review
+from pytest_brt.types import UNPATCHED, JudgedTest, Judgement, Review, Verdict
+
+#: A person says that it is right, and that it fails on the unpatched tree is seen.
+_YOURS = Judgement(verdict=Verdict.FAIL, candidate=True, confidence=1.0)
 
 
 def set_up(parser: argparse.ArgumentParser, _: str) -> None:
@@ -35,9 +39,9 @@ def set_up(parser: argparse.ArgumentParser, _: str) -> None:
 def _review(arguments: argparse.Namespace) -> None:
     folder, last = find_last_run(arguments.root)
     tests = {f"T{number}": test for number, test in enumerate(bug_tests(last.tests), 1)}
-    if not tests:
-        raise UsageProblem("the last run found no bug test: there is nothing to review")
     values = {f"V{number}": value for number, value in enumerate(_values(last), 1)}
+    if not tests | values:
+        raise UsageProblem("the last run found no bug test: there is nothing to review")
     said = dict.fromkeys(arguments.accept, Review.ACCEPTED)
     said |= dict.fromkeys(arguments.reject, Review.REJECTED)
     for key in said:
@@ -57,19 +61,27 @@ def _review(arguments: argparse.Namespace) -> None:
             judged.append(value)
     save_last_run(folder, replace(last, tests=tuple(judged)))
     of, tally = count(len(judged), "test"), reviewed(judged)
-    say(
-        f"{tally} of {of}" if tally else f"{of}, not reviewed yet (--accept T1 --reject T2)"
-    )
+    how = "--accept T1 --reject T2" if tests else "which value is right? --accept V1"
+    say(f"{tally} of {of}" if tally else f"{of}, not reviewed yet ({how})")
 
 
 def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
-    """Yield what leading patches give in calls, in words, and a test that wants it."""
-    tests = {judged.test.id: judged for judged in last.tests}
+    """Yield what leading patches give in calls, in words, and a test that wants it.
+
+    What the unpatched tree gives, too, is none: its test would pass there, and tell nothing.
+    """
+    tests = {judged.test.id: judged.test for judged in last.tests}
     for telling in last.tellings:
-        for given in telling.gives if telling.test in tests else ():
-            words = call_words(telling.setup, telling.expression, [given])
-            statements = (*telling.setup, telling.expression)
-            yield words, stating(tests[telling.test], statements, given)
+        test = tests.get(telling.test) or existing_test(telling.test)
+        for given in telling.gives:
+            if UNPATCHED not in given.patches:
+                words = call_words(telling.setup, telling.expression, [given])
+                statements = (*telling.setup, telling.expression)
+                wanting = stating(test, statements, given)
+                yield (
+                    words,
+                    JudgedTest(test=wanting, judgement=_YOURS, review=Review.ACCEPTED),
+                )
 
 
 def _show(key: str, judged: JudgedTest) -> None:

@@ -19,10 +19,8 @@ from pytest_brt.pysource.parse import is_constant, is_literal, parse_or_empty
 from pytest_brt.types import (
     CandidateTest,
     Given,
-    JudgedTest,
     Oracle,
     OracleKind,
-    Review,
     Variation,
 )
 
@@ -69,10 +67,10 @@ def _asked(last: ast.stmt) -> str:
     return ""
 
 
-def stating(judged: JudgedTest, statements: Sequence[str], given: Given) -> JudgedTest:
+def stating(test: CandidateTest, statements: Sequence[str], given: Given) -> CandidateTest:
     """Return the test that wants what a call gives on some patches, which a person calls right.
 
-    `judged` is the bug test that asks about the call, or about one that was varied.
+    `test` is the one that asks about the call, or about one that was varied.
     """
     *lines, expression = statements
     if given.raised:
@@ -85,15 +83,14 @@ def stating(judged: JudgedTest, statements: Sequence[str], given: Given) -> Judg
         evaluable = is_literal(given.text)
         result = Result(expression=expression, text=given.text, evaluable=evaluable)
         lines += comparison(result, "", differs=False)
-    name = f"{judged.test.name}_as_you_said"
+    name = f"{test.name}_as_you_said"
     body = "\n".join(map(indented, lines))
     source = f"def {name}():\n{body}\n"
-    test = replace(
-        judged.test,
-        id=content_id(judged.test.path, source),
+    return replace(
+        test,
+        id=content_id(test.path, source),
         name=name,
         oracle=Oracle(kind=OracleKind.EQUALS, sentence="You said that this is right."),
         source=source,
         expects=None,
     )
-    return replace(judged, test=test, review=Review.ACCEPTED)

@@ -14,6 +14,7 @@ from pytest_brt.guard import EACH, LOOKING, Guard, Selection
 from pytest_brt.patches.changes import touched_of
 from pytest_brt.pipeline import Plan, Tests
 from pytest_brt.rank.evaluate import evaluate
+from pytest_brt.rank.existing_calls import find_existing_calls
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
 from pytest_brt.rank.variations import (
@@ -59,7 +60,7 @@ class Ranking:
         )
         #: By normal form of the patch.
         self._ran: Once[str, PatchResult] = Once()
-        #: The calls of bug tests, varied.
+        #: The calls of bug tests, varied; of existing tests where there are none.
         self.calls: tuple[Variation, ...] = ()
 
     def judge_brought(self) -> Tests:
@@ -73,8 +74,11 @@ class Ranking:
         return judge_patch_tests(tests, self._pool, bench.engine, facts, bench.repeat)
 
     def vary(self, candidates: Tests) -> None:
-        """Find what the bug tests call, and variations of that."""
-        self.calls = find_variations(candidates, self._bench.engine)
+        """Find what the bug tests call, else what existing ones do, and variations of that."""
+        tests = [judged.test for judged in candidates]
+        if not tests and self._plan.guard != 0:
+            tests = [*find_existing_calls(self.guard.files, self._pool)]
+        self.calls = find_variations(tests, self._bench.engine)
 
     def run(self, patch: Patch, tests: Tests) -> PatchResult:
         """Run tests on a patch, and existing ones."""
@@ -104,12 +108,14 @@ class Ranking:
             ranks=ranks,
             values=find_values(ranks, self.calls, tests),
             tellings=() if record.not_run else self._tell_apart(ranks),
-            tried=len(self.calls),
+            tried=len(self.calls) if len(ranks) > 1 else 0,
         )
 
     def _tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
         """Return the smallest call on which leading patches differ, nothing where there is none."""
         doubt, leading = ranks[0].doubt, tied(ranks)
+        if all(one.epr is None for one in ranks):
+            leading = tuple(one for one in ranks if one.place and one.place[0] == 1)
         # One that does as the unpatched code is held against all that come near it.
         if doubt is not None and doubt.code == "as-unpatched":
             leading = comparable(ranks)

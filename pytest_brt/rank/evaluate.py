@@ -50,8 +50,8 @@ def evaluate(
     """Run every bug test among `tests` on a private copy of the tree with `patch` applied.
 
     Tests that are no candidates have no cell: EPR leaves them out (paper 001). Existing tests that
-    `guard` chooses run in the same process; then, if a bug test passes, the `calls`. `share` may
-    give what the tests did on an equal patch instead of running them again.
+    `guard` chooses run in the same process; then the `calls`, if a bug test passes or there is
+    none. `share` may give what the tests did on an equal patch instead of running them again.
     """
     root = Path(runner.subject.root)
     try:
@@ -102,7 +102,7 @@ def _run(
         )
         guarded = without_asserted_bugs(guarded, bug_tests, guard.root)
     outcomes: tuple[Outcome, ...] = ()
-    if any(cell.verdict is Verdict.PASS for cell in cells):
+    if not bug_tests or any(cell.verdict is Verdict.PASS for cell in cells):
         with suppress(SandboxProblem):  # what its tests did is known without
             outcomes = run_calls(calls, changes, runner)
     return PatchResult(patch=patch, cells=cells, outcomes=outcomes, guarded=guarded)

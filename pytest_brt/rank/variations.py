@@ -1,4 +1,4 @@
-"""Variations: the call of a bug test with one literal changed, and what it gives on each patch.
+"""Variations: the call of a test with one literal changed, and what it gives on each patch.
 
 They tell apart patches that pass the same tests, and show a patch that handles the reported input
 alone: such a one still does on other inputs of its kind what the unpatched code does.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, zip_longest
 from linecache import getline
@@ -22,6 +22,8 @@ from pytest_brt.sandbox.process import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import run_statements
 from pytest_brt.types import (
+    UNPATCHED,
+    CandidateTest,
     FileChange,
     Given,
     JudgedTest,
@@ -52,9 +54,9 @@ _AS_UNPATCHED = Note(
 
 
 def find_variations(
-    bug_tests: Iterable[JudgedTest], runner: Runner
+    tests: Iterable[CandidateTest], runner: Runner
 ) -> tuple[Variation, ...]:
-    """Return the calls of bug tests, each with variations, and what they give without a patch.
+    """Return the calls of tests, each with variations, and what they give without a patch.
 
     The smallest come first, and before all of them those that were not varied. What gives nothing
     that could be compared is left out.
@@ -62,7 +64,7 @@ def find_variations(
     Raises:
         SubjectProblem, SandboxProblem: nothing can be run.
     """
-    own = [call for judged in bug_tests if (call := call_of(judged.test))]
+    own = [call for test in tests if (call := call_of(test))]
     calls = [one for call in own[:_TESTS] for one in (call, *vary(call))]
     calls.sort(key=lambda call: (call.is_varied, len("".join(call.statements))))
     root = Path(runner.subject.root)
@@ -108,7 +110,7 @@ def _near(literal: ast.expr) -> list[dict[str, object]]:
         near = [value[1:], value[:-1], value * 2]
     if isinstance(value, str):
         digits = re.sub("[0-9]", lambda match: str((int(match[0]) + 1) % 10), value)
-        near = [digits, *near, value.upper(), f" {value}"]
+        near = [digits, *near, value.swapcase(), f" {value}"]
     return [{"value": value} for value in near]
 
 
@@ -180,12 +182,16 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
 
 
 def find_difference(ranks: Sequence[Rank], calls: Sequence[Variation]) -> Telling | None:
-    """Return the smallest call that gives different results on patches, None for none."""
-    for call, given in _rows(ranks, calls):
-        telling = _telling(call, given.items())
-        if len(telling.gives) > 1 and Outcome() not in given.values():
-            return telling
-    return None
+    """Return the call that gives the most different results on patches, None for none.
+
+    Of several it is the smallest.
+    """
+    tellings = (
+        _telling(call, given)
+        for call, given in _rows(ranks, calls)
+        if len(_gives(given)) > 1 and Outcome() not in given.values()
+    )
+    return max(tellings, key=lambda telling: len(telling.gives), default=None)
 
 
 def find_values(
@@ -195,22 +201,31 @@ def find_values(
     weak = {judged.test.id for judged in tests if judged.test.oracle.kind in _WEAK}
     tried = [one for one in ranks if one.result.outcomes]
     return tuple(
-        _telling(call, [("no patch", call.before), *given.items()])
+        _telling(call, given)
         for call, given in _rows(tried, calls)
         if call.test in weak and not call.is_varied and {*given.values()} - {Outcome()}
     )
 
 
-def _telling(call: Variation, given: Iterable[tuple[str, Outcome]]) -> Telling:
-    """Return what a call gives, with the names together that give the same."""
+def _telling(call: Variation, given: Mapping[str, Outcome]) -> Telling:
+    """Return what a call gives without a patch and on patches."""
+    *setup, expression = call.statements
+    return Telling(
+        test=call.test,
+        setup=tuple(setup),
+        expression=expression,
+        gives=_gives({UNPATCHED: call.before, **given}),
+    )
+
+
+def _gives(given: Mapping[str, Outcome]) -> tuple[Given, ...]:
+    """Return the different results, each with the names of the patches that give it."""
     names: dict[tuple[str, str], list[str]] = {}
-    for name, outcome in given:
+    for name, outcome in given.items():
         if outcome != Outcome():
             names.setdefault((outcome.text, outcome.raised), []).append(name)
-    *setup, expression = call.statements
-    gives = [Given(patches=tuple(names[key]), text=key[0], raised=key[1]) for key in names]
-    return Telling(
-        test=call.test, setup=tuple(setup), expression=expression, gives=tuple(gives)
+    return tuple(
+        Given(patches=tuple(names[key]), text=key[0], raised=key[1]) for key in names
     )
 
 

@@ -9,6 +9,7 @@ from pytest_brt.types.note import Answer as Answer
 from pytest_brt.types.note import Fix as Fix
 from pytest_brt.types.note import Note as Note
 from pytest_brt.types.note import Status as Status
+from pytest_brt.types.patch import UNPATCHED as UNPATCHED
 from pytest_brt.types.patch import AppliedPatch as AppliedPatch
 from pytest_brt.types.patch import AssertedBug as AssertedBug
 from pytest_brt.types.patch import Given as Given

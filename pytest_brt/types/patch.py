@@ -72,9 +72,9 @@ class Outcome:
 
 @value
 class Variation:
-    """The call of a bug test, or the same with one literal changed."""
+    """The call of a test, or the same with one literal changed."""
 
-    #: The bug test's id.
+    #: The bug test's id, or the name of an existing test.
     test: str
     #: What is run first, imports among it, and the expression at the end.
     statements: tuple[str, ...]
@@ -118,7 +118,7 @@ class PatchResult:
     remarks: tuple[Note, ...] = ()
     #: Equal for patches that make the same program; or "".
     normal: str = ""
-    #: What each variation gives; empty where no bug test passes.
+    #: What each variation gives; empty where there are bug tests and none passes.
     outcomes: tuple[Outcome, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None
@@ -220,11 +220,15 @@ def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     )
 
 
+#: What the unpatched tree is called among patches.
+UNPATCHED = "no patch"
+
+
 @value
 class Given:
     """What the call gives on some patches."""
 
-    #: Names of the patches; `no patch` for the unpatched tree.
+    #: Names of the patches, `UNPATCHED` among them.
     patches: tuple[str, ...]
     #: The value as Python shows it; "" where it raises.
     text: str = ""
@@ -236,7 +240,8 @@ class Given:
 class Telling:
     """What a call gives on patches; none of them is right for that."""
 
-    #: Id of the bug test whose call it is, or was before it was varied.
+    #: Id of the bug test whose call it is, or was before it was varied; where there is none, the
+    #: name of an existing test, as in "tests/test_a.py::test_x".
     test: str
     #: What is run first, imports among it, and the expression.
     setup: tuple[str, ...]

@@ -22,6 +22,7 @@ from pytest_brt.rank.variations import (
 )
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
+    UNPATCHED,
     FileChange,
     Given,
     JudgedTest,
@@ -66,7 +67,7 @@ SIZE = asking("assert size('1.5KB') == 1536.0")
 
 def tried(engine: Runner, **patches: str) -> tuple[list[Rank], tuple[Variation, ...]]:
     """Return the ranks of patches of core.py, on which a test passes, and what was tried."""
-    calls = find_variations([SIZE], engine)
+    calls = find_variations([SIZE.test], engine)
     results = [
         row(
             name,
@@ -88,7 +89,8 @@ def test_patches_that_pass_the_same_tests_are_told_apart_by_a_call_near_it(engin
     assert telling is not None
     assert telling.test == "t0"
     assert telling.setup == ("from core import size",)
-    assert {name for given in telling.gives for name in given.patches} == {"a", "b", "c"}
+    names = {name for given in telling.gives for name in given.patches}
+    assert names == {UNPATCHED, "a", "b", "c"}
     assert len(telling.gives) > 1
 
 
@@ -96,7 +98,9 @@ def test_what_the_bug_test_asks_is_tried_first(engine: Runner) -> None:
     telling = difference(engine, a=RIGHT, d=HEAD + "return 7\n")
     assert telling is not None
     assert telling.expression == "size('1.5KB')"
-    assert telling.gives == (Given(patches=("a",), text="1536.0"), Given(patches=("d",), text="7"))
+    before = Given(patches=(UNPATCHED,), raised="ValueError")
+    given = Given(patches=("a",), text="1536.0"), Given(patches=("d",), text="7")
+    assert telling.gives == (before, *given)
 
 
 def test_patches_that_do_the_same_are_not_told_apart(engine: Runner) -> None:
@@ -108,7 +112,7 @@ def test_what_differs_by_chance_tells_nothing(engine: Runner) -> None:
 
 
 def test_a_call_that_ends_the_process_leaves_what_came_before(engine: Runner) -> None:
-    calls = find_variations([SIZE], engine)
+    calls = find_variations([SIZE.test], engine)
     ends = b"def size(text):\n    return 1 if text == '1.5KB' else __import__('os')._exit(0)\n"
     first, *others = run_calls(calls, (FileChange(path="core.py", content=ends),), engine)
     assert first == Outcome(text="1")

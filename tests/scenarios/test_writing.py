@@ -246,6 +246,45 @@ def test_a_value_that_is_accepted_becomes_a_test(make: Make) -> None:
     assert again.report.ranking.order("b", "a") == ["a", "b"]
 
 
+SIZES = """\
+UNITS = ["B", "KB", "MB"]
+
+
+def parse_size(text):
+    number, unit = text.split()
+    return int(number) * 1024 ** UNITS.index(unit)
+"""
+SIZES_SUITE = """\
+from sizes import parse_size
+
+
+def test_bytes():
+    assert parse_size("10 B") == 10
+"""
+
+
+def test_what_existing_tests_call_tells_patches_apart_without_a_bug_test(make: Make) -> None:
+    """The report shows no code: a person says which result of a varied call is right."""
+    report = "# Small letters are refused\n\nIt does not work with kb instead of KB.\n"
+    project = make({"sizes.py": SIZES, "test_sizes.py": SIZES_SUITE, "issue.md": report})
+    index = "UNITS.index(unit)"
+    right, wrong = "UNITS.index(unit.upper())", f"({index} if unit in UNITS else 1)"
+    project.patches("sizes.py", index, right=right, wrong=wrong)
+    ranking = project.rank("--brt-issue=issue.md").report.ranking
+    assert ranking["right"].ranks == ranking["wrong"].ranks == (1, 2)
+    assert ranking.variations == {
+        "parse_size('10 b')": {
+            "no patch": "ValueError", "right.diff": "10", "wrong.diff": "10240",
+        }
+    }  # fmt: skip
+    shown = project.run("pytest-brt", "review").out.splitlines()
+    (key,) = [line.split()[0] for line in shown if "`10` (right.diff)" in line]
+    assert project.run("pytest-brt", "review", "--accept", key).code == 0
+    again = project.rank()
+    assert again.code == 0, again.said
+    assert (again.report.ranking.status, again.report.ranking.leader) == ("best", "right.diff")
+
+
 CHECKED = """\
 import random
 
