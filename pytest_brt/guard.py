@@ -112,7 +112,7 @@ class Selection:
     @property
     def targets(self) -> tuple[Test, ...]:
         """The tests as the engine runs them."""
-        return targets_of(self.tests)
+        return _targets(self.tests)
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +252,7 @@ class Guard:
     ) -> Guarded:
         """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
         chosen = self.choose(touched)
-        results = _results_of(chosen.tests, runs)
+        results = {run.test: run for run in runs}
         failed = [name for name, run in results.items() if _fails(run)]
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
@@ -273,25 +273,20 @@ class Guard:
         """
 
         def run_again(names: Sequence[str]) -> dict[str, TestRun]:
-            runs = self.engine.run(targets_of(names), changes, hash_seed=1, reverse=True)
-            return _results_of(names, runs)
+            runs = self.engine.run(_targets(names), changes, hash_seed=1, reverse=True)
+            return {run.test: run for run in runs}
 
         again = run_again(failed)
         for name in failed:
-            if not _fails(again.get(name)):
+            if not _fails(again[name]):
                 again |= run_again([name])
-        return [name for name in failed if _fails(again.get(name))]
+        return [name for name in failed if _fails(again[name])]
 
 
-def targets_of(names: Iterable[str]) -> tuple[Test, ...]:
-    """Return tests as the engine runs them: those of a file together, called as the file."""
-    nodes: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        path, _, node = name.partition("::")
-        nodes[path].append(node)
-    return tuple(
-        Test(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items()
-    )
+def _targets(names: Iterable[str]) -> tuple[Test, ...]:
+    """Return existing tests as the engine runs them."""
+    parts = ((name, *name.split("::", 1)) for name in names)
+    return tuple(Test(id=name, path=path, node=node) for name, path, node in parts)
 
 
 def _affordable(
@@ -326,9 +321,9 @@ def _regression(name: str, run: TestRun) -> Regression:
     )
 
 
-def _fails(run: TestRun | None) -> bool:
+def _fails(run: TestRun) -> bool:
     """Return whether a test ran and something is wrong."""
-    return run is not None and run.verdict in _BROKEN
+    return run.verdict in _BROKEN
 
 
 def _by_name(runs: Iterable[TestRun]) -> dict[str, TestRun]:
@@ -341,12 +336,3 @@ def _by_name(runs: Iterable[TestRun]) -> dict[str, TestRun]:
         node = run.node.partition("[")[0]
         groups[f"{run.test}::{node}" if node else run.test].append(run)
     return {name: most_severe(group) for name, group in groups.items()}
-
-
-def _results_of(names: Iterable[str], runs: Iterable[TestRun]) -> dict[str, TestRun]:
-    """Return what some tests did, as their files where those could not be run as a whole."""
-    results = _by_name(runs)
-    known = {
-        name: results.get(name) or results.get(name.partition("::")[0]) for name in names
-    }
-    return {name: run for name, run in known.items() if run}

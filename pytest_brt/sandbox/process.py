@@ -68,21 +68,6 @@ def memory_for(jobs: int) -> int:
 
 
 @value
-class ExceptionInfo:
-    """An exception as `inside/_brt_observe.py` describes it."""
-
-    type: str
-    message: str
-    bases: tuple[str, ...] = ()
-    #: File, line, function; outermost first.
-    frames: tuple[tuple[str, int, str], ...] = ()
-    #: Name of the limit that it, or what it came from, speaks of ("EROFS"), or "".
-    denied: str = ""
-    #: A TypeError or AttributeError about a name of the project.
-    about_project: bool = False
-
-
-@value
 class Value:
     """The value of an expression, as text."""
 
@@ -104,7 +89,6 @@ class StatementResult:
     stdout: str = ""
     #: A test database of Django's is there for it to ask.
     database: bool = False
-    #: Made of what its event tells of that.
     raised: Raised | None = None
 
 
@@ -134,7 +118,11 @@ class Event:
     xfail: bool = False
     #: Why it was skipped, or is expected to fail, or how pytest shows its failure.
     text: str = ""
-    raised: ExceptionInfo | None = None
+    raised: Raised | None = None
+    #: Name of the limit that the exception, or what it came from, speaks of ("EROFS"), or "".
+    denied: str = ""
+    #: It is a TypeError or AttributeError about a name of the project.
+    about_project: bool = False
     #: Whether the test's body ran code of the project; None when that is not known.
     used: bool | None = None
     output: str = ""
@@ -166,6 +154,9 @@ class Stop(StrEnum):
 class ProcessResult:
     """What one process reported, and how it ended."""
 
+    #: What it saw, and what it might use up.
+    view: View
+    limits: Limits
     events: list[Event] = field(default_factory=list)
     #: Exit status; minus the signal's number when a signal ended it.
     status: int = 0
@@ -178,6 +169,18 @@ class ProcessResult:
         """Return the first event of this name."""
         return next((event for event in self.events if event.event == name), None)
 
+    @property
+    def collected(self) -> tuple[str, ...] | None:
+        """The items of pytest that are to be run, None where it did not come to that."""
+        event = self.first("collected")
+        return event.nodes if event else None
+
+    @property
+    def has_died(self) -> bool:
+        """Whether it ended before pytest had collected tests, or said why it cannot."""
+        was_ended = self.stop is not None or self.status < 0
+        return self.collected is None and (was_ended or not self.output.strip())
+
 
 def run_process(
     sandbox: Sandbox,
@@ -187,7 +190,8 @@ def run_process(
     order: Mapping[str, object],
 ) -> ProcessResult:
     """Run a program to its end, with `order` as its input, and return what it reported."""
-    result, calls = ProcessResult(), filter_program((FILES, *NETWORKS))
+    result = ProcessResult(view=view, limits=limits)
+    calls = filter_program((FILES, *NETWORKS))
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb"), tempfile.TemporaryFile() as printed:
         with (

@@ -12,12 +12,13 @@ import pwd
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.project.layout import is_environment
+from pytest_brt.project.layout import is_environment, is_test_path
 from pytest_brt.sandbox.placing import ALIAS
-from pytest_brt.types import Subject
+from pytest_brt.types import Frame, Raised, Subject
 from pytest_brt.types.note import value
 
 #: What programs and their libraries need of any system, and everybody may know.
@@ -68,6 +69,20 @@ class View:
     def name(self, text: str) -> str:
         """Return a text with the names of test files as their tests call them."""
         return re.sub(f"{ALIAS}[0-9]+", "", text)
+
+    def locate(self, raised: Raised) -> Raised:
+        """Return an exception with its names and paths made the project's."""
+        frames: list[Frame] = []
+        for frame in raised.frames:
+            path = self.relative(frame.path)
+            is_project = path is not None and not is_test_path(path)
+            frames.append(replace(frame, path=path or frame.path, project=is_project))
+        return replace(
+            raised,
+            type=self.name(raised.type),
+            message=self.name(raised.message),
+            frames=tuple(frames),
+        )
 
     def relative(self, path: str) -> str | None:
         """Return a path relative to the project, or None when it lies elsewhere."""

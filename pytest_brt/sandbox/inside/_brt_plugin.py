@@ -37,13 +37,13 @@ class Plugin:
         text = getattr(report, "wasxfail", report.longrepr)
         if isinstance(text, tuple):
             text = text[-1]
-        return {
-            "when": when,
-            "outcome": report.outcome,
-            "xfail": hasattr(report, "wasxfail"),
-            "text": str(text or "")[-OUTPUT_LIMIT:],
-            "raised": excinfo and self.describe(excinfo.value),
-        }
+        return dict(
+            self.describe(excinfo.value) if excinfo else {},
+            when=when,
+            outcome=report.outcome,
+            xfail=hasattr(report, "wasxfail"),
+            text=str(text or "")[-OUTPUT_LIMIT:],
+        )
 
     def describe(self, error):
         """Return an exception, or the one in a module that is why pytest cannot collect it."""

@@ -76,14 +76,15 @@ class Session:
         try:
             value = self.execute("\n" * self.line + source + "\n")
         except BaseException as error:
-            raised = observe.describe(error, self.packages)
+            raised = observe.describe(error, self.packages)["raised"]
         self.line += source.count("\n") + 1
         observed = {
             "value": value,
             "stdout": self.take_printed(),
             "database": self.has_database,
+            "raised": raised,
         }
-        self.send("observed", observed=observed, raised=raised)
+        self.send("observed", observed=observed)
 
     def take_printed(self):
         """Return what was printed since the last call."""
