@@ -196,9 +196,7 @@ class Guard:
         lost = [
             path for path, run in known.items() if not run.node and run.cause.is_uncollected
         ]
-        tests = {
-            n: run for n, run in known.items() if self.files.collected.has_node(run.node)
-        }
+        tests = {n: run for n, run in known.items() if run.node}
         passing = {n: run for n, run in tests.items() if run.verdict is Verdict.PASS}
         chosen = _affordable(passing, pool, self.seconds)
         is_complete = len(timely) == len(runs) and set(files) == {run.test for run in runs}

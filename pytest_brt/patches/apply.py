@@ -136,8 +136,6 @@ def _diff_of(text: str) -> bytes:
             "unsafe-path", "it makes a link or a submodule; only files may change"
         )
     diff = text.encode("utf-8", "surrogateescape")
-    if diff.count(b"\r\n") == diff.count(b"\n"):  # so a mail may have been sent
-        diff = diff.replace(b"\r\n", b"\n")
     diff = diff.removesuffix(b"\n") + b"\n"
     if _BARE.search(diff):
         words = "does not apply: nothing says where the lines belong that a hunk adds"

@@ -78,7 +78,6 @@ class Value:
     text: str
     #: The value survives eval(repr(value)) == value in the same namespace.
     evaluable: bool = False
-    is_none: bool = False
 
 
 @value

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
-from pytest_brt.sandbox.shown import SYSTEM, View, check_folder, is_below
+from pytest_brt.sandbox.shown import SYSTEM, View, check_folder
 from pytest_brt.types.note import value
 
 #: The user that root's processes run as, and that others' are to themselves: nobody.
@@ -123,7 +123,7 @@ def _mounts(view: View, user: int | None) -> list[str]:
                 # Nobody could not get through a private one to what is shown in it, such as tox
                 # makes; and bubblewrap makes what is missing for its owner alone.
                 is_shut = user is not None and not os.stat(folder).st_mode & stat.S_IXOTH
-                is_covered = is_shut and not is_below(folder, view.root)
+                is_covered = is_shut and not Path(folder).is_relative_to(view.root)
                 options += ["--perms", "0755", "--tmpfs" if is_covered else "--dir", folder]
                 made.add(folder)
         options += [kind, real, named]

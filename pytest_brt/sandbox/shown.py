@@ -135,7 +135,8 @@ def make_view(
 def _can_be_shown(path: str, root: str) -> bool:
     """Return whether a path is that of a folder outside of a project that may be shown."""
     is_folder = os.path.isabs(path) and os.path.isdir(path)
-    return is_folder and not is_below(path, root) and not shows_too_much(path)
+    is_own = Path(path).is_relative_to(root)
+    return is_folder and not is_own and not shows_too_much(path)
 
 
 def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
@@ -186,7 +187,8 @@ def shows_too_much(folder: str) -> bool:
     users = (str(os.getuid()), os.environ.get("SUDO_UID"))
     homes = [entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users]
     private = map(os.path.realpath, (os.path.expanduser("~"), *homes))
-    return any(is_below(path, os.path.realpath(folder)) for path in (*private, *_OWN))
+    real = os.path.realpath(folder)
+    return any(Path(path).is_relative_to(real) for path in (*private, *_OWN))
 
 
 def find_outside(name: str, value: str, root: Path) -> str:
@@ -195,8 +197,3 @@ def find_outside(name: str, value: str, root: Path) -> str:
         if not (root / entry).resolve().is_relative_to(root.resolve()):
             return entry
     return ""
-
-
-def is_below(path: str, folder: str) -> bool:
-    """Return whether a path is that of a folder, or of something in it."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")

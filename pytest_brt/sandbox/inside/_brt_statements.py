@@ -115,7 +115,6 @@ class Session:
         is_equal = self.attempt(lambda: bool(eval(text, dict(self.space)) == value))
         return {
             "type": observe.type_name(type(value)),
-            "is_none": value is None,
             "repr": text,
             "text": self.attempt(lambda: str(value)[:TEXT_LIMIT]) or "",
             "evaluable": len(text) < TEXT_LIMIT and bool(is_equal),
