@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pytest_brt.errors import StoreProblem
 from pytest_brt.patches.changes import Touched
@@ -83,11 +83,8 @@ class TestFiles:
         names: set[str] = set()
         for touched in pool:
             names |= touched.names
-            names.update(
-                part
-                for path in touched.files
-                for part in PurePosixPath(path).with_suffix("").parts
-            )
+            for path in touched.files:
+                names.update(path.removesuffix(".py").split("/"))
 
         def nearness(path: str) -> int:
             words = names.intersection(_WORD.findall(self.texts[path]))
@@ -108,11 +105,6 @@ class Selection:
     shortfalls: tuple[Note, ...] = ()
     #: Tests that the project has, as far as is known.
     total: int = 0
-
-    @property
-    def targets(self) -> tuple[Test, ...]:
-        """The tests as the engine runs them."""
-        return _targets(self.tests)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,15 +142,30 @@ class Guard:
         """The project's test files, read where existing tests are asked for."""
         return TestFiles(self.root)
 
-    def check(self, changes: tuple[FileChange, ...], touched: Touched) -> Guarded:
-        """Choose tests for a patch, run them, and return those that it makes fail.
+    def run(
+        self, tests: Sequence[Test], changes: tuple[FileChange, ...], touched: Touched
+    ) -> tuple[tuple[TestRun, ...], Guarded]:
+        """Run tests and the chosen ones with a patch; return the runs, and what it breaks.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        return self.judge(
-            changes, touched, self.engine.run(self.choose(touched).targets, changes)
+        chosen = self.choose(touched)
+        runs = self.engine.run([*tests, *_targets(chosen.tests)], changes)
+        results = [run for run in runs if run.test in chosen.tests]
+        failed = {run.test: run for run in results if run.verdict in _BROKEN}
+        guarded = Guarded(
+            ran=sum(run.verdict is not Verdict.INVALID for run in results),
+            total=chosen.total,
+            reached=None
+            if chosen.is_whole
+            else sum(map(touched.is_run, chosen.tests.values())),
+            regressions=tuple(
+                _regression(failed[name]) for name in self._confirm(changes, [*failed])
+            ),
+            shortfalls=chosen.shortfalls,
         )
+        return runs, guarded
 
     def choose(self, touched: Touched) -> Selection:
         """Return the existing tests to be run with a patch: the same for all patches of the pool.
@@ -192,21 +199,18 @@ class Guard:
         files = self.files.nearest(pool)
         runs = self._known.get(watch, lambda: self._run_files(files, watch))
         timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
-        known = _by_name(timely)
-        lost = [
-            path for path, run in known.items() if not run.node and run.cause.is_uncollected
-        ]
-        tests = {n: run for n, run in known.items() if run.node}
+        lost = [run.test for run in timely if run.cause.is_uncollected]
+        collected = self.files.collected
+        tests = _by_name(run for run in timely if collected.has_node(run.node))
         passing = {n: run for n, run in tests.items() if run.verdict is Verdict.PASS}
+        failing = sum(run.verdict in _BROKEN for run in tests.values())
         chosen = _affordable(passing, pool, self.seconds)
         is_complete = len(timely) == len(runs) and set(files) == {run.test for run in runs}
         is_whole = is_complete and len(chosen) == len(passing)
         return Selection(
             tests=chosen,
             is_whole=is_whole,
-            shortfalls=tuple(
-                self._shortfalls(lost, sum(map(_fails, tests.values())), is_whole)
-            ),
+            shortfalls=tuple(self._shortfalls(lost, failing, is_whole)),
             total=max(len(tests), self.files.count()),
         )
 
@@ -233,7 +237,7 @@ class Guard:
         so a few files come first, then twice as many.
         """
         seconds = max(_LEAST_WALL, LOOKING * self.seconds * _MOST_CROWDED)
-        targets = [Test(id=path, path=path) for path in (files if self.seconds else ())]
+        targets = [Test(id=path, path=path) for path in files]
         runs: list[TestRun] = []
         end, size, cpu = time.monotonic() + seconds, _FIRST_FILES, LOOKING * self.seconds
         while targets and (left := end - time.monotonic()) > 0:
@@ -245,40 +249,18 @@ class Guard:
             targets, size = targets[size:], 2 * size
         return tuple(runs)
 
-    def judge(
-        self, changes: tuple[FileChange, ...], touched: Touched, runs: Iterable[TestRun]
-    ) -> Guarded:
-        """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
-        chosen = self.choose(touched)
-        results = {run.test: run for run in runs}
-        failed = [name for name, run in results.items() if _fails(run)]
-        return Guarded(
-            ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
-            total=chosen.total,
-            reached=None
-            if chosen.is_whole
-            else sum(map(touched.is_run, chosen.tests.values())),
-            regressions=tuple(
-                _regression(name, results[name]) for name in self._confirm(changes, failed)
-            ),
-            shortfalls=chosen.shortfalls,
-        )
-
     def _confirm(self, changes: tuple[FileChange, ...], failed: Sequence[str]) -> list[str]:
         """Return those that fail again, last first and under another hash seed.
 
         Those that pass the second time are run a third time, each alone, which decides.
         """
 
-        def run_again(names: Sequence[str]) -> dict[str, TestRun]:
+        def still_failing(names: Sequence[str]) -> list[str]:
             runs = self.engine.run(_targets(names), changes, hash_seed=1, reverse=True)
-            return {run.test: run for run in runs}
+            return [run.test for run in runs if run.verdict in _BROKEN]
 
-        again = run_again(failed)
-        for name in failed:
-            if not _fails(again[name]):
-                again |= run_again([name])
-        return [name for name in failed if _fails(again[name])]
+        again = still_failing(failed)
+        return [name for name in failed if name in again or still_failing([name])]
 
 
 def _targets(names: Iterable[str]) -> tuple[Test, ...]:
@@ -307,30 +289,21 @@ def _affordable(
     return chosen
 
 
-def _regression(name: str, run: TestRun) -> Regression:
+def _regression(run: TestRun) -> Regression:
     """Return what is told of an existing test that a patch makes fail."""
     frames = run.raised.frames if run.raised else ()
-    own = [frame.line for frame in frames if name.startswith(f"{frame.path}::")]
+    own = [frame.line for frame in frames if run.test.startswith(f"{frame.path}::")]
     return Regression(
-        test=name,
+        test=run.test,
         verdict=run.verdict,
         reason=run.cause.text,
         line=own[-1] if own else 0,
     )
 
 
-def _fails(run: TestRun) -> bool:
-    """Return whether a test ran and something is wrong."""
-    return run.verdict in _BROKEN
-
-
 def _by_name(runs: Iterable[TestRun]) -> dict[str, TestRun]:
-    """Return what each test did, the worst of its parameters.
-
-    It is called as pytest does, without parameters; as its file where it is no single one.
-    """
+    """Return what each test did, by its name without parameters: the worst of these."""
     groups: defaultdict[str, list[TestRun]] = defaultdict(list)
     for run in runs:
-        node = run.node.partition("[")[0]
-        groups[f"{run.test}::{node}" if node else run.test].append(run)
+        groups[f"{run.test}::{run.node.partition('[')[0]}"].append(run)
     return {name: most_severe(group) for name, group in groups.items()}

@@ -95,8 +95,9 @@ def find_subject(
     installed.sort(key=len, reverse=True)
     named += folders_in(root, installed)
     layout = find_layout(files, named)
-    usual = (name for name in ("src", "lib") if name in layout.roots)
     kept = ini.kept_options()
+    # pytest is to look for no settings in folders above.
+    unset = () if ini.file else ("-c", os.devnull)
     plugins = [name for name in answer.plugins if name not in {*_UNWANTED, *kept}]
     # A folder of packages that has no __init__.py may be one itself, of a namespace.
     spaces = {folder.partition("/")[0] for folder in layout.roots} - {"", "src", "lib"}
@@ -105,12 +106,11 @@ def find_subject(
         python_version=answer.version,
         found=found,
         source_roots=(
-            *(name for name in dict.fromkeys([*named, *usual]) if name != "."),
+            *(name for name in layout.roots if name in (*named, "src", "lib")),
             ".",
         ),
         packages=(*layout.packages(), *sorted(spaces)),
         test_root=suite_folder(root, ini, files),
-        pytest_args=(*kept, *(word for name in plugins for word in ("-p", name))),
-        ini=ini.file,
+        pytest_args=(*kept, *unset, *(word for name in plugins for word in ("-p", name))),
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
     )

@@ -283,13 +283,11 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
     """
     with tempfile.TemporaryDirectory(prefix="brt-diff-") as name:
         folder = Path(name)
-        (folder / "a").mkdir()
-        (folder / "b").mkdir()
+        for side in "ab":
+            (folder / side).mkdir()
         for change in changes:
             file = root / change.path
             before = file.read_bytes() if file.is_file() else None
-            old = FileChange(path=f"a/{change.path}", content=before)
-            _write(
-                folder, [old, FileChange(path=f"b/{change.path}", content=change.content)]
-            )
+            for side, content in (("a", before), ("b", change.content)):
+                _write(folder / side, [FileChange(path=change.path, content=content)])
         return decode(run_git(folder, *_COMPARE).stdout)

@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import IO, Annotated
 
 import msgspec
@@ -22,7 +21,7 @@ from pytest_brt.errors import StoreProblem
 from pytest_brt.sandbox.confine import FILES, NETWORKS, filter_program
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import View
-from pytest_brt.types import Raised
+from pytest_brt.types import CauseCode, Raised
 from pytest_brt.types.note import value
 
 #: Bytes of a line; pytest's names of all tests of a large suite are the longest.
@@ -92,17 +91,6 @@ class StatementResult:
 
 
 @value
-class Interpreter:
-    """What the interpreter of a project is."""
-
-    version: tuple[int, int]
-    #: Names of the plugins of pytest.
-    plugins: tuple[str, ...]
-    #: Folders that it imports from.
-    paths: tuple[str, ...]
-
-
-@value
 class Event:
     """One line from the pipe; which fields are set depends on `event`."""
 
@@ -135,18 +123,12 @@ class Event:
     reached: bool | None = None
     other_code: str = ""
     observed: StatementResult | None = None
-    interpreter: Interpreter | None = None
+    #: Of an interpreter: what it is, the names of pytest's plugins, and where it imports from.
+    version: tuple[int, int] = (0, 0)
+    plugins: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     #: File and first line of each function that was called.
     called: tuple[tuple[str, int], ...] = ()
-
-
-class Stop(StrEnum):
-    """Why a process was ended."""
-
-    #: A test, or starting, took too long, or all of it together.
-    SILENT = "silent"
-    LATE = "late"
-    DISK_FULL = "disk-full"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -159,8 +141,8 @@ class ProcessResult:
     events: list[Event] = field(default_factory=list)
     #: Exit status; minus the signal's number when a signal ended it.
     status: int = 0
-    #: None where it ended by itself.
-    stop: Stop | None = None
+    #: Why it was ended, None where it ended by itself.
+    stop: CauseCode | None = None
     #: The end of what it printed past pytest's own capture.
     output: str = ""
 
@@ -237,7 +219,7 @@ def _listen(
     view: View,
     limits: Limits,
     events: list[Event],
-) -> Stop | None:
+) -> CauseCode | None:
     """Take in events until the process ends, or has to be ended, and return why it has.
 
     What it left running may hold the other end of the pipe, so that its own end counts too. One
@@ -263,11 +245,11 @@ def _listen(
                 child.wait(_LOOK if ready else 0)
                 return None
         if now > begun + limits.row_seconds:
-            return Stop.LATE
+            return CauseCode.TREE_TOO_SLOW
         if now > heard + silence:
-            return Stop.SILENT
+            return CauseCode.TOO_SLOW
         if shutil.disk_usage(view.copy).free < least_free:
-            return Stop.DISK_FULL
+            return CauseCode.DISK_FULL
     return None
 
 
@@ -281,10 +263,9 @@ def read_event(line: bytes) -> Event:
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """End a process with all below it: bubblewrap's namespace goes, our program kills them."""
-    if child.poll() is None:
-        child.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(_ENDING)
+    child.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(_ENDING)
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()

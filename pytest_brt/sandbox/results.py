@@ -11,7 +11,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_brt.sandbox.process import Event, ProcessResult, Stop
+from pytest_brt.sandbox.process import Event, ProcessResult
 from pytest_brt.sandbox.shown import View
 from pytest_brt.types import Cause, CauseCode, TestRun, Verdict
 
@@ -41,14 +41,12 @@ _AROUND = {
     "setup": (CauseCode.OTHER, "setup failed: "),
     "teardown": (CauseCode.OTHER, "teardown failed: "),
 }
-#: What is known of a test whose process was ended, within which it had some seconds.
+#: What is said of a test whose process was ended, within which it had some seconds.
 _STOPPED = {
-    Stop.SILENT: (Verdict.TIMEOUT, CauseCode.TOO_SLOW, "did not end within {:g} s"),
-    Stop.LATE: (
-        Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, "the tests together did not end in time",
-    ),
-    Stop.DISK_FULL: (Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full"),
-}  # fmt: skip
+    CauseCode.TOO_SLOW: "did not end within {:g} s",
+    CauseCode.TREE_TOO_SLOW: "the tests together did not end in time",
+    CauseCode.DISK_FULL: "the disk was full",
+}
 
 
 def read_runs(result: ProcessResult) -> dict[str, TestRun]:
@@ -78,14 +76,18 @@ def _run_of(result: ProcessResult, name: str, events: Sequence[Event]) -> TestRu
     own = [event for event in events if event is not joined]
     is_forked = own[0].pid != result.events[0].pid
     if len(own) > 2 or own[0].pid != own[-1].pid:
-        run = _tampered("events from two processes, or none that can be read")
+        run = _make_run(
+            Verdict.TAMPERED, "events from two processes, or none that can be read"
+        )
     elif end is None or (is_forked and joined is None):
         run = _ended_early(result, "before the test's end", joined)
     elif joined and joined.code != _OF_FORKS:
-        run = _tampered(f"{status_words(joined.code)}, though pytest was to end it")
+        run = _make_run(
+            Verdict.TAMPERED, f"{status_words(joined.code)}, though pytest was to end it"
+        )
     elif end.other_code:
         text = f"other code than the patched was imported: {end.other_code}"
-        run = _make_run(Verdict.INVALID, CauseCode.OTHER, text)
+        run = _make_run(Verdict.INVALID, text)
     else:
         run = _outcome(end, path, result.view)
     known = end or Event(event="end", output=result.output)
@@ -105,18 +107,18 @@ def run_without_items(result: ProcessResult, path: str) -> TestRun:
     """Return what became of a file none of whose tests was begun."""
     events, printed = result.events, result.output
     refused = [e for e in events if e.event == "not_collected" and _concerns(e, path)]
-    if not events and result.stop is not Stop.DISK_FULL:
-        text = f"sandbox: could not be set up: {_last_line(printed)}"
-        run = _make_run(Verdict.INVALID, CauseCode.OTHER, text)
+    if not events and result.stop is not CauseCode.DISK_FULL:
+        text = f"sandbox: could not be set up: {last_line(printed)}"
+        run = _make_run(Verdict.INVALID, text)
     elif refused:
         run = _outcome(refused[0], path, result.view)
     elif result.collected is not None:
-        run = _make_run(Verdict.BROKEN, CauseCode.OTHER, "no test found")
+        run = _make_run(Verdict.BROKEN, "no test found")
     elif result.has_died:
         run = _ended_early(result, "while being collected")
     else:
-        text = f"cannot be run: {_last_line(printed)}"
-        run = _make_run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, text)
+        text = f"cannot be run: {last_line(printed)}"
+        run = _make_run(Verdict.BROKEN, text, CauseCode.NOT_COLLECTED)
     return replace(run, output=printed)
 
 
@@ -127,7 +129,7 @@ def _ended_early(result: ProcessResult, when: str, joined: Event | None = None) 
     status = joined.code if joined else result.status
     # The kernel kills what takes too much memory, and others may have taken it.
     code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.OTHER
-    return _make_run(Verdict.CRASH, code, f"{status_words(status)} {when}")
+    return _make_run(Verdict.CRASH, f"{status_words(status)} {when}", code)
 
 
 def _outcome(event: Event, path: str, view: View) -> TestRun:
@@ -137,12 +139,14 @@ def _outcome(event: Event, path: str, view: View) -> TestRun:
             return _failure(event, path, view)
         case "skipped" if event.xfail:
             text = event.text or "expected to fail"
-            return _make_run(Verdict.XFAIL, CauseCode.OTHER, text)
+            return _make_run(Verdict.XFAIL, text)
         case "skipped":
-            return _make_run(Verdict.SKIP, CauseCode.OTHER, event.text)
+            return _make_run(Verdict.SKIP, event.text)
         case "passed" if event.when == "teardown" and event.raised is None:
-            return _make_run(Verdict.PASS, CauseCode.PASSED, "passed")
-    return _tampered(f"{event.when} reported as {event.outcome!r} though it raised")
+            return _make_run(Verdict.PASS, "passed", CauseCode.PASSED)
+    return _make_run(
+        Verdict.TAMPERED, f"{event.when} reported as {event.outcome!r} though it raised"
+    )
 
 
 def _failure(event: Event, path: str, view: View) -> TestRun:
@@ -150,7 +154,7 @@ def _failure(event: Event, path: str, view: View) -> TestRun:
     code, words = _AROUND.get(event.when, (CauseCode.RAISED, ""))
     verdict = Verdict.FAIL if code is CauseCode.RAISED else Verdict.BROKEN
     if event.raised is None:
-        return _make_run(verdict, code, words + (_last_line(event.text) or "failed"))
+        return _make_run(verdict, words + (last_line(event.text) or "failed"), code)
     raised = view.locate(event.raised)
     if event.denied:
         words = f"sandbox: {event.denied}: {words}"
@@ -166,7 +170,7 @@ def _failure(event: Event, path: str, view: View) -> TestRun:
     text = words + (f"{raised.type}: {first}" if first else raised.type)
     if code is CauseCode.RAISED and (place := raised.in_project):
         text += f" ({place.path}:{place.line})"
-    return replace(_make_run(verdict, code, text), raised=raised)
+    return replace(_make_run(verdict, text, code), raised=raised)
 
 
 def _concerns(event: Event, file: str) -> bool:
@@ -175,22 +179,17 @@ def _concerns(event: Event, file: str) -> bool:
     return place in ("", ".") or f"{file}/".startswith(f"{place}/")
 
 
-def _make_run(verdict: Verdict, code: CauseCode, text: str) -> TestRun:
+def _make_run(verdict: Verdict, text: str, code: CauseCode = CauseCode.OTHER) -> TestRun:
     """Return a run of which no more is known."""
     line = " ".join(text.split())
     short = line if len(line) <= _MOST_TEXT else f"{line[: _MOST_TEXT - 1]}…"
     return TestRun(test="", node="", verdict=verdict, cause=Cause(code=code, text=short))
 
 
-def stopped_run(stop: Stop, seconds: float = 0.0) -> TestRun:
+def stopped_run(stop: CauseCode, seconds: float = 0.0) -> TestRun:
     """Return a run of which nothing is known but why its process was ended."""
-    verdict, code, text = _STOPPED[stop]
-    return _make_run(verdict, code, text.format(seconds))
-
-
-def _tampered(text: str) -> TestRun:
-    """Return a run of which something is reported that no plugin of ours reports."""
-    return _make_run(Verdict.TAMPERED, CauseCode.OTHER, text)
+    verdict = Verdict.INVALID if stop is CauseCode.DISK_FULL else Verdict.TIMEOUT
+    return _make_run(verdict, _STOPPED[stop].format(seconds), stop)
 
 
 def status_words(status: int) -> str:
@@ -205,7 +204,7 @@ def status_words(status: int) -> str:
     return f"killed by {names.get(-status, f'signal {-status}')}"
 
 
-def _last_line(text: str) -> str:
+def last_line(text: str) -> str:
     """Return the last line that says what is wrong."""
     lines = _MARKED.findall(text) or text.strip().splitlines() or [""]
     return str(lines[-1]).strip()

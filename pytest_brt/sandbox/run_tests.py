@@ -13,7 +13,7 @@ from threading import BoundedSemaphore, Lock
 
 from pytest_brt.project.layout import is_test_path, module_names
 from pytest_brt.sandbox.placing import Test, place_tests
-from pytest_brt.sandbox.process import Limits, ProcessResult, Stop, run_process
+from pytest_brt.sandbox.process import Limits, ProcessResult, run_process
 from pytest_brt.sandbox.results import read_runs, run_without_items, stopped_run
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import make_view
@@ -22,9 +22,7 @@ from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 from pytest_brt.types.note import value
 
 #: What may come of a lack of what all runs share.
-_SHORT = frozenset(
-    {CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW, CauseCode.SHORT, CauseCode.DISK_FULL}
-)
+_SHORT = frozenset({CauseCode.TOO_SLOW, CauseCode.SHORT, CauseCode.DISK_FULL})
 _DAY = 86400.0
 #: The verdict of several items that count as one: the first of these that occurs.
 _MOST_SEVERE = (
@@ -70,10 +68,9 @@ class Runner:
     ) -> tuple[TestRun, ...]:
         """Run tests on the tree with `changes` and return what each did, in their order.
 
-        A test with a `node`, or one that could not be collected, has one run; a whole file, and
-        `nodes`, have one for each test in it. A test that was short of time, memory or disk while
-        others ran is run once more, alone, and that counts; not where all tests had so many
-        `seconds` and these were over.
+        A test with a `node`, or one that could not be collected, has one run; a whole file has one
+        for each test in it. A test that was short of time, memory or disk while others ran is run
+        once more, alone, and that counts; not where the time of all tests was over.
 
         Args:
             tests: ids are all different.
@@ -99,8 +96,7 @@ class Runner:
         )
         with self.turns:
             runs = tree.run(tests)
-        lacks = _SHORT if math.isinf(seconds) else _SHORT - {CauseCode.TREE_TOO_SLOW}
-        short = [t for t in tests if any(run.cause.code in lacks for run in runs[t.id])]
+        short = [t for t in tests if any(run.cause.code in _SHORT for run in runs[t.id])]
         if short and self._jobs > 1:
             with self._turn_alone():
                 runs |= tree.run(short)
@@ -179,7 +175,7 @@ class _Tree:
             try:
                 done, result = self._run_group(group, last)
             except NoRoom:
-                run = stopped_run(Stop.DISK_FULL)
+                run = stopped_run(CauseCode.DISK_FULL)
                 return {
                     test.id: [replace(run, test=test.id, node=test.node)] for test in tests
                 }
@@ -202,7 +198,7 @@ class _Tree:
             left = [node for node in result.collected or () if node not in done]
             is_over = result.first("spent") or time.monotonic() >= last
             if not (runs and left) or is_over:
-                late = stopped_run(Stop.LATE)
+                late = stopped_run(CauseCode.TREE_TOO_SLOW)
                 rest = {name: replace(late, node=name.partition("::")[2]) for name in left}
                 return done | rest, result
 
@@ -220,7 +216,6 @@ class _Tree:
         order = {
             **self.order,
             "options": subject.pytest_args,
-            "has_settings": bool(subject.ini),
             "tests": [f"{test.path}::{test.node}" for test in tests],
             "done": done,
             "isolated": [test.path for test in tests if test.source is not None],
@@ -257,12 +252,9 @@ def most_severe(runs: Sequence[TestRun]) -> TestRun:
     Its seconds, and the lines that it executed, are those of all.
     """
     worst = min(runs, key=lambda run: _MOST_SEVERE.index(run.verdict))
-    lines: defaultdict[str, int] = defaultdict(int)
-    for path, executed in (pair for run in runs for pair in run.ran):
-        lines[path] |= int(executed, 16)
     return replace(
         worst,
         seconds=sum(run.seconds for run in runs),
         cpu=sum(run.cpu for run in runs),
-        ran=tuple((path, f"{executed:x}") for path, executed in lines.items()),
+        ran=tuple(dict.fromkeys(lines for run in runs for lines in run.ran)),
     )

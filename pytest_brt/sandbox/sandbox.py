@@ -77,29 +77,15 @@ class Sandbox:
             *argv,
         ]
         if self.user is not None:
-            become = [
-                "setpriv",
-                f"--reuid={self.user}",
-                f"--regid={self.user}",
-                "--clear-groups",
-            ]
-            program = [*become, *program]
+            ids = (f"--reuid={self.user}", f"--regid={self.user}")
+            program = ["setpriv", *ids, "--clear-groups", *program]
         if not self.has_own_root:
-            readable = [*_KERNEL, *(real for real, _ in view.shown)]
-            folders = [
-                "host" if self.network else "none",
-                os.path.dirname(view.copy),
-                *readable,
-            ]
-            is_shut = self.isolation is Isolation.LANDLOCK
-            return [
-                sys.executable,
-                "-P",
-                _CONFINE,
-                *(folders if is_shut else ()),
-                "--",
-                *program,
-            ]
+            shut_in = [sys.executable, "-P", _CONFINE]
+            if self.isolation is Isolation.LANDLOCK:
+                readable = (real for real, _ in view.shown)
+                net = "host" if self.network else "none"
+                shut_in += [net, os.path.dirname(view.copy), *_KERNEL, *readable]
+            return [*shut_in, "--", *program]
         line = [*_BUBBLEWRAP, *options]
         if not self.network:
             line += ["--unshare-net"]
@@ -157,10 +143,10 @@ def open_sandbox(wanted: str, *, net: str = "none", shown: Sequence[str] = ()) -
     remarks: list[str] = []
     for isolation in (Isolation.BUBBLEWRAP, Isolation.LANDLOCK):
         if wanted in ("auto", isolation):
-            opened = replace(sandbox, isolation=isolation)
+            opened = replace(sandbox, isolation=isolation, remarks=tuple(remarks))
             why_not = _try(opened)
             if not why_not:
-                return replace(opened, remarks=tuple(remarks))
+                return opened
             remarks.append(f"no {isolation}: {why_not}")
     raise SandboxProblem(
         f"--brt-sandbox: tests cannot be isolated here ({'; '.join(remarks)}); install bubblewrap,"

@@ -146,14 +146,13 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
     those of the links that lead to it which hold an installed Python, outside of `root`.
     """
     hop = Path(python).absolute()
-    is_first = True
-    for _ in range(_MOST_LINKS):
+    for number in range(_MOST_LINKS):
         named = hop.parents[1]
         real = named.resolve()
         is_installed = any(real.glob("lib*/python3*/os.py")) and not real.is_relative_to(
             root
         )
-        if (is_first and is_environment(real)) or (
+        if (not number and is_environment(real)) or (
             is_installed and not shows_too_much(str(real))
         ):
             # A link in the project is in its copy too, and leads to where the folder is.
@@ -161,7 +160,6 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
         if not hop.is_symlink():
             return
         hop = Path(os.path.normpath(hop.parent.resolve() / hop.readlink()))
-        is_first = False
 
 
 def check_folder(named: str) -> str:

@@ -7,11 +7,11 @@ from contextlib import closing
 from dataclasses import replace
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.sandbox.process import Interpreter, Limits, StatementResult, Stop
-from pytest_brt.sandbox.results import status_words
+from pytest_brt.sandbox.process import Event, Limits, StatementResult
+from pytest_brt.sandbox.results import last_line, status_words
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.types import FileChange, Subject
+from pytest_brt.types import CauseCode, FileChange, Subject
 from pytest_brt.types.note import value
 
 #: Wall-clock seconds that a statement gets in any case, as it may be a large import; and its share
@@ -19,8 +19,8 @@ from pytest_brt.types.note import value
 _EACH, _SHARE = 5.0, 1 / 3
 
 
-def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
-    """Return what the interpreter of `subject` is, of which only the places are known yet.
+def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Event:
+    """Return what the interpreter of `subject` says, of which only the places are known yet.
 
     Raises:
         SubjectProblem: it cannot be started, does not answer, or has no pytest.
@@ -28,14 +28,13 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
     with closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))) as runner:
         result = runner.run_script("interpreter", runner.limits, {})
     event = result.first("interpreter")
-    if event is None or event.interpreter is None:
-        output = result.output.strip().splitlines() or ["no answer"]
+    if event is None:
         raise SubjectProblem(
             f"{subject.python!r} in the sandbox '{sandbox.isolation}' is no Python with pytest: "
-            f"{output[-1]} (install pytest there, or choose another: --brt-python; a folder that it"
-            " needs and does not see: --brt-show)"
+            f"{last_line(result.output) or 'no answer'} (install pytest there, or choose another:"
+            " --brt-python; a folder that it needs and does not see: --brt-show)"
         )
-    return event.interpreter
+    return event
 
 
 @value
@@ -89,16 +88,16 @@ def run_statements(
     ended = status_words(result.status)
     if len(observed) >= len(statements):
         ended = ""
-    elif result.stop in (Stop.SILENT, Stop.LATE):
+    elif result.stop in (CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW):
         ended = f"timed out after {each:g} s"
     view, finish = result.view, result.first("finish")
-    called = [
-        (view.relative(path), line) for path, line in (finish.called if finish else ())
-    ]
+    functions = finish.called if finish else ()
     return ScriptResult(
         observed=tuple(
             replace(one, raised=one.raised and view.locate(one.raised)) for one in observed
         ),
         ended=ended,
-        called=frozenset((path, line) for path, line in called if path is not None),
+        called=frozenset(
+            (path, line) for file, line in functions if (path := view.relative(file))
+        ),
     )

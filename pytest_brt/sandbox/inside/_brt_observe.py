@@ -30,6 +30,8 @@ def belongs(module, packages):
 
 def describe(error, packages):
     """Return fields of an event that tell of an exception; frames of our own files are left out."""
+    if type(error).__name__ == "CollectError":  # what was raised in a module is why
+        error = error.__cause__ or error.__context__ or error
     frames = [
         [frame.f_code.co_filename, line, frame.f_code.co_name]
         for frame, line in walk_tb(error.__traceback__)
