@@ -48,6 +48,7 @@ _MOST_CROWDED, _LEAST_WALL = 4.0, 5.0
 _FIRST_FILES = 8
 #: How much more the name of a test file says than a word in it.
 _PLACE = 3
+_WATCHING = "the existing tests take too long: watching which lines they run"
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: What tests did, by their names; all parameters of one together.
@@ -124,13 +125,12 @@ class Guard:
     seconds: float = EACH
     #: Is told what is done.
     say: Callable[[str], None] = lambda _: None
-    #: Keeps the choice between runs.
+    #: Keeps the choice, for all patches and between runs.
     kept: Journal = field(default_factory=lambda: Journal(None))
     #: The choice, where it was made elsewhere.
     chosen: Selection | None = None
     #: What files do on the unpatched tree, by what is watched.
     _known: Once[tuple[str, ...], tuple[TestRun, ...]] = field(default_factory=Once)
-    _choices: Once[tuple[Touched, ...], Selection] = field(default_factory=Once)
 
     @property
     def root(self) -> Path:
@@ -175,20 +175,16 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
+        if self.chosen:
+            return self.chosen
         pool = self.pool or (touched,)
-        return self.chosen or self._choices.get(pool, lambda: self._choice(pool))
-
-    def _choice(self, pool: tuple[Touched, ...]) -> Selection:
         names = (repr(pool), f"{self.seconds}")
         if known := self.kept.get(Selection, *names):
             return known
-        self.say("running existing tests without a patch")
         chosen = self._choose(pool, ())
         if chosen.tests and not chosen.is_whole:
-            self.say("the existing tests take too long: watching which lines they run")
-            chosen = self._choose(
-                pool, tuple(sorted({p for one in pool for p in one.files}))
-            )
+            watch = sorted({path for one in pool for path in one.files})
+            chosen = self._choose(pool, tuple(watch))
         self.kept.forget()
         with suppress(StoreProblem):  # it is chosen anew the next time
             self.kept.put(chosen, *names)
@@ -236,6 +232,7 @@ class Guard:
         pytest runs nothing before it has collected all files, which takes minutes of a large suite:
         so a few files come first, then twice as many.
         """
+        self.say(_WATCHING if watch else "running existing tests without a patch")
         seconds = max(_LEAST_WALL, LOOKING * self.seconds * _MOST_CROWDED)
         targets = [Test(id=path, path=path) for path in files]
         runs: list[TestRun] = []

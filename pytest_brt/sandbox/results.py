@@ -11,6 +11,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pytest_brt.render.words import cut
 from pytest_brt.sandbox.process import Event, ProcessResult
 from pytest_brt.sandbox.shown import View
 from pytest_brt.types import Cause, CauseCode, TestRun, Verdict
@@ -181,9 +182,8 @@ def _concerns(event: Event, file: str) -> bool:
 
 def _make_run(verdict: Verdict, text: str, code: CauseCode = CauseCode.OTHER) -> TestRun:
     """Return a run of which no more is known."""
-    line = " ".join(text.split())
-    short = line if len(line) <= _MOST_TEXT else f"{line[: _MOST_TEXT - 1]}…"
-    return TestRun(test="", node="", verdict=verdict, cause=Cause(code=code, text=short))
+    cause = Cause(code=code, text=cut(" ".join(text.split()), _MOST_TEXT))
+    return TestRun(test="", node="", verdict=verdict, cause=cause)
 
 
 def stopped_run(stop: CauseCode, seconds: float = 0.0) -> TestRun:
