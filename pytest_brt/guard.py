@@ -11,12 +11,12 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.patches.changes import Touched
+from pytest_brt.patches.changes import Executed, Touched
 from pytest_brt.project.layout import scan_tree
 from pytest_brt.project.pytest_config import read_config
 from pytest_brt.render.words import count, listed
@@ -98,8 +98,8 @@ class TestFiles:
 class Selection:
     """The existing tests that every patch of a pool is tried with."""
 
-    #: What they do on the unpatched tree, by their names.
-    tests: dict[str, TestRun] = field(default_factory=dict)
+    #: What they execute on the unpatched tree, by their names, where that was watched.
+    tests: dict[str, Executed] = field(default_factory=dict)
     #: Whether they are all that pass; else it was seen which lines they execute.
     is_whole: bool = False
     #: Why there are no more of them.
@@ -268,11 +268,11 @@ def _targets(names: Iterable[str]) -> tuple[Test, ...]:
 
 def _affordable(
     tests: _Results, pool: Sequence[Touched], seconds: float
-) -> dict[str, TestRun]:
+) -> dict[str, Executed]:
     """Return the tests that can be afforded, of those first that run what a patch changes."""
 
     def is_far(name: str) -> bool:
-        return not any(touched.is_run(tests[name]) for touched in pool)
+        return not any(touched.is_run(tests[name].ran) for touched in pool)
 
     chosen = {}
     for name in sorted(tests, key=is_far):
@@ -281,8 +281,7 @@ def _affordable(
         needed = _LEAST + (run.cpu or run.seconds)
         if needed <= seconds:
             seconds -= needed
-            # The output of thousands would fill the memory.
-            chosen[name] = replace(run, output="")
+            chosen[name] = run.ran
     return chosen
 
 

@@ -241,8 +241,10 @@ def _runs_of(
     runs = _Runs()
     for test in tests:
         own = items[test.path, test.node] or [run_without_items(result, test.path)]
-        own = [replace(most_severe(own), node=test.node)] if test.node else own
-        runs[test.id] = [replace(run, test=test.id) for run in own]
+        own = [most_severe(own)] if test.node else own
+        runs[test.id] = [
+            replace(run, test=test.id, node=test.node or run.node) for run in own
+        ]
     return runs
 
 
