@@ -11,12 +11,12 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.patches.changes import Touched
+from pytest_brt.patches.changes import Executed, Touched
 from pytest_brt.project.layout import scan_tree
 from pytest_brt.project.pytest_config import read_config
 from pytest_brt.render.words import count, listed
@@ -48,6 +48,7 @@ _MOST_CROWDED, _LEAST_WALL = 4.0, 5.0
 _FIRST_FILES = 8
 #: How much more the name of a test file says than a word in it.
 _PLACE = 3
+_WATCHING = "the existing tests take too long: watching which lines they run"
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: What tests did, by their names; all parameters of one together.
@@ -83,11 +84,8 @@ class TestFiles:
         names: set[str] = set()
         for touched in pool:
             names |= touched.names
-            names.update(
-                part
-                for path in touched.files
-                for part in PurePosixPath(path).with_suffix("").parts
-            )
+            for path in touched.files:
+                names.update(path.removesuffix(".py").split("/"))
 
         def nearness(path: str) -> int:
             words = names.intersection(_WORD.findall(self.texts[path]))
@@ -100,19 +98,14 @@ class TestFiles:
 class Selection:
     """The existing tests that every patch of a pool is tried with."""
 
-    #: What they do on the unpatched tree, by their names.
-    tests: dict[str, TestRun] = field(default_factory=dict)
+    #: What they execute on the unpatched tree, by their names, where that was watched.
+    tests: dict[str, Executed] = field(default_factory=dict)
     #: Whether they are all that pass; else it was seen which lines they execute.
     is_whole: bool = False
     #: Why there are no more of them.
     shortfalls: tuple[Note, ...] = ()
     #: Tests that the project has, as far as is known.
     total: int = 0
-
-    @property
-    def targets(self) -> tuple[Test, ...]:
-        """The tests as the engine runs them."""
-        return targets_of(self.tests)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +125,12 @@ class Guard:
     seconds: float = EACH
     #: Is told what is done.
     say: Callable[[str], None] = lambda _: None
-    #: Keeps the choice between runs.
+    #: Keeps the choice, for all patches and between runs.
     kept: Journal = field(default_factory=lambda: Journal(None))
     #: The choice, where it was made elsewhere.
     chosen: Selection | None = None
     #: What files do on the unpatched tree, by what is watched.
     _known: Once[tuple[str, ...], tuple[TestRun, ...]] = field(default_factory=Once)
-    _choices: Once[tuple[Touched, ...], Selection] = field(default_factory=Once)
 
     @property
     def root(self) -> Path:
@@ -150,15 +142,30 @@ class Guard:
         """The project's test files, read where existing tests are asked for."""
         return TestFiles(self.root)
 
-    def check(self, changes: tuple[FileChange, ...], touched: Touched) -> Guarded:
-        """Choose tests for a patch, run them, and return those that it makes fail.
+    def run(
+        self, tests: Sequence[Test], changes: tuple[FileChange, ...], touched: Touched
+    ) -> tuple[tuple[TestRun, ...], Guarded]:
+        """Run tests and the chosen ones with a patch; return the runs, and what it breaks.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        return self.judge(
-            changes, touched, self.engine.run(self.choose(touched).targets, changes)
+        chosen = self.choose(touched)
+        runs = self.engine.run([*tests, *_targets(chosen.tests)], changes)
+        results = [run for run in runs if run.test in chosen.tests]
+        failed = {run.test: run for run in results if run.verdict in _BROKEN}
+        guarded = Guarded(
+            ran=sum(run.verdict is not Verdict.INVALID for run in results),
+            total=chosen.total,
+            reached=None
+            if chosen.is_whole
+            else sum(map(touched.is_run, chosen.tests.values())),
+            regressions=tuple(
+                _regression(failed[name]) for name in self._confirm(changes, [*failed])
+            ),
+            shortfalls=chosen.shortfalls,
         )
+        return runs, guarded
 
     def choose(self, touched: Touched) -> Selection:
         """Return the existing tests to be run with a patch: the same for all patches of the pool.
@@ -168,20 +175,16 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
+        if self.chosen:
+            return self.chosen
         pool = self.pool or (touched,)
-        return self.chosen or self._choices.get(pool, lambda: self._choice(pool))
-
-    def _choice(self, pool: tuple[Touched, ...]) -> Selection:
         names = (repr(pool), f"{self.seconds}")
         if known := self.kept.get(Selection, *names):
             return known
-        self.say("running existing tests without a patch")
         chosen = self._choose(pool, ())
         if chosen.tests and not chosen.is_whole:
-            self.say("the existing tests take too long: watching which lines they run")
-            chosen = self._choose(
-                pool, tuple(sorted({p for one in pool for p in one.files}))
-            )
+            watch = sorted({path for one in pool for path in one.files})
+            chosen = self._choose(pool, tuple(watch))
         self.kept.forget()
         with suppress(StoreProblem):  # it is chosen anew the next time
             self.kept.put(chosen, *names)
@@ -192,23 +195,18 @@ class Guard:
         files = self.files.nearest(pool)
         runs = self._known.get(watch, lambda: self._run_files(files, watch))
         timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
-        known = _by_name(timely)
-        lost = [
-            path for path, run in known.items() if not run.node and run.cause.is_uncollected
-        ]
-        tests = {
-            n: run for n, run in known.items() if self.files.collected.has_node(run.node)
-        }
+        lost = [run.test for run in timely if run.cause.is_uncollected]
+        collected = self.files.collected
+        tests = _by_name(run for run in timely if collected.has_node(run.node))
         passing = {n: run for n, run in tests.items() if run.verdict is Verdict.PASS}
+        failing = sum(run.verdict in _BROKEN for run in tests.values())
         chosen = _affordable(passing, pool, self.seconds)
         is_complete = len(timely) == len(runs) and set(files) == {run.test for run in runs}
         is_whole = is_complete and len(chosen) == len(passing)
         return Selection(
             tests=chosen,
             is_whole=is_whole,
-            shortfalls=tuple(
-                self._shortfalls(lost, sum(map(_fails, tests.values())), is_whole)
-            ),
+            shortfalls=tuple(self._shortfalls(lost, failing, is_whole)),
             total=max(len(tests), self.files.count()),
         )
 
@@ -234,8 +232,9 @@ class Guard:
         pytest runs nothing before it has collected all files, which takes minutes of a large suite:
         so a few files come first, then twice as many.
         """
+        self.say(_WATCHING if watch else "running existing tests without a patch")
         seconds = max(_LEAST_WALL, LOOKING * self.seconds * _MOST_CROWDED)
-        targets = [Test(id=path, path=path) for path in (files if self.seconds else ())]
+        targets = [Test(id=path, path=path) for path in files]
         runs: list[TestRun] = []
         end, size, cpu = time.monotonic() + seconds, _FIRST_FILES, LOOKING * self.seconds
         while targets and (left := end - time.monotonic()) > 0:
@@ -247,60 +246,33 @@ class Guard:
             targets, size = targets[size:], 2 * size
         return tuple(runs)
 
-    def judge(
-        self, changes: tuple[FileChange, ...], touched: Touched, runs: Iterable[TestRun]
-    ) -> Guarded:
-        """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
-        chosen = self.choose(touched)
-        results = _results_of(chosen.tests, runs)
-        failed = [name for name, run in results.items() if _fails(run)]
-        return Guarded(
-            ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
-            total=chosen.total,
-            reached=None
-            if chosen.is_whole
-            else sum(map(touched.is_run, chosen.tests.values())),
-            regressions=tuple(
-                _regression(name, results[name]) for name in self._confirm(changes, failed)
-            ),
-            shortfalls=chosen.shortfalls,
-        )
-
     def _confirm(self, changes: tuple[FileChange, ...], failed: Sequence[str]) -> list[str]:
         """Return those that fail again, last first and under another hash seed.
 
         Those that pass the second time are run a third time, each alone, which decides.
         """
 
-        def run_again(names: Sequence[str]) -> dict[str, TestRun]:
-            runs = self.engine.run(targets_of(names), changes, hash_seed=1, reverse=True)
-            return _results_of(names, runs)
+        def still_failing(names: Sequence[str]) -> list[str]:
+            runs = self.engine.run(_targets(names), changes, hash_seed=1, reverse=True)
+            return [run.test for run in runs if run.verdict in _BROKEN]
 
-        again = run_again(failed)
-        for name in failed:
-            if not _fails(again.get(name)):
-                again |= run_again([name])
-        return [name for name in failed if _fails(again.get(name))]
+        again = still_failing(failed)
+        return [name for name in failed if name in again or still_failing([name])]
 
 
-def targets_of(names: Iterable[str]) -> tuple[Test, ...]:
-    """Return tests as the engine runs them: those of a file together, called as the file."""
-    nodes: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        path, _, node = name.partition("::")
-        nodes[path].append(node)
-    return tuple(
-        Test(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items()
-    )
+def _targets(names: Iterable[str]) -> tuple[Test, ...]:
+    """Return existing tests as the engine runs them."""
+    parts = ((name, *name.split("::", 1)) for name in names)
+    return tuple(Test(id=name, path=path, node=node) for name, path, node in parts)
 
 
 def _affordable(
     tests: _Results, pool: Sequence[Touched], seconds: float
-) -> dict[str, TestRun]:
+) -> dict[str, Executed]:
     """Return the tests that can be afforded, of those first that run what a patch changes."""
 
     def is_far(name: str) -> bool:
-        return not any(touched.is_run(tests[name]) for touched in pool)
+        return not any(touched.is_run(tests[name].ran) for touched in pool)
 
     chosen = {}
     for name in sorted(tests, key=is_far):
@@ -309,44 +281,25 @@ def _affordable(
         needed = _LEAST + (run.cpu or run.seconds)
         if needed <= seconds:
             seconds -= needed
-            # The output of thousands would fill the memory.
-            chosen[name] = replace(run, output="")
+            chosen[name] = run.ran
     return chosen
 
 
-def _regression(name: str, run: TestRun) -> Regression:
+def _regression(run: TestRun) -> Regression:
     """Return what is told of an existing test that a patch makes fail."""
     frames = run.raised.frames if run.raised else ()
-    own = [frame.line for frame in frames if name.startswith(f"{frame.path}::")]
+    own = [frame.line for frame in frames if run.test.startswith(f"{frame.path}::")]
     return Regression(
-        test=name,
+        test=run.test,
         verdict=run.verdict,
         reason=run.cause.text,
         line=own[-1] if own else 0,
     )
 
 
-def _fails(run: TestRun | None) -> bool:
-    """Return whether a test ran and something is wrong."""
-    return run is not None and run.verdict in _BROKEN
-
-
 def _by_name(runs: Iterable[TestRun]) -> dict[str, TestRun]:
-    """Return what each test did, the worst of its parameters.
-
-    It is called as pytest does, without parameters; as its file where it is no single one.
-    """
+    """Return what each test did, by its name without parameters: the worst of these."""
     groups: defaultdict[str, list[TestRun]] = defaultdict(list)
     for run in runs:
-        node = run.node.partition("[")[0]
-        groups[f"{run.test}::{node}" if node else run.test].append(run)
+        groups[f"{run.test}::{run.node.partition('[')[0]}"].append(run)
     return {name: most_severe(group) for name, group in groups.items()}
-
-
-def _results_of(names: Iterable[str], runs: Iterable[TestRun]) -> dict[str, TestRun]:
-    """Return what some tests did, as their files where those could not be run as a whole."""
-    results = _by_name(runs)
-    known = {
-        name: results.get(name) or results.get(name.partition("::")[0]) for name in names
-    }
-    return {name: run for name, run in known.items() if run}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import site
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from pytest_brt.project.pytest_config import (
     suite_folder,
 )
 from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.sandbox.shown import shows_too_much
 from pytest_brt.sandbox.statements import ask_interpreter
 from pytest_brt.types import Subject
 
@@ -39,18 +39,15 @@ _CODE = ("*.py", "*/*.py", "src/*/*.py", "lib/*/*.py", "*/pyproject.toml")
 def demand_project(root: Path) -> None:
     """Say so where a folder is no Python project, before anything is looked for in it.
 
-    It declares that it is one, or has code or tests, no deeper than a package in a source root. A
-    home folder, that of temporary files and the root of a disk hold whatever there is: these have
-    to declare it.
+    It declares that it is one, or has code or tests, no deeper than a package in a source root.
+    What holds a home folder or that of temporary files holds whatever there is: it has to declare
+    it.
 
     Raises:
         SubjectProblem: it is none.
     """
-    homes = [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid()]
-    shared = [
-        Path(place).resolve() for place in (root.anchor, tempfile.gettempdir(), *homes)
-    ]
-    patterns = DECLARING if root.resolve() in shared else (*DECLARING, *_CODE)
+    is_shared = shows_too_much(str(root)) or root.samefile(tempfile.gettempdir())
+    patterns = DECLARING if is_shared else (*DECLARING, *_CODE)
     if not any(any(root.glob(pattern)) for pattern in patterns):
         raise SubjectProblem(
             "no Python project here (no pyproject.toml, setup.py, package or tests): "
@@ -98,8 +95,9 @@ def find_subject(
     installed.sort(key=len, reverse=True)
     named += folders_in(root, installed)
     layout = find_layout(files, named)
-    usual = (name for name in ("src", "lib") if name in layout.roots)
     kept = ini.kept_options()
+    # pytest is to look for no settings in folders above.
+    unset = () if ini.file else ("-c", os.devnull)
     plugins = [name for name in answer.plugins if name not in {*_UNWANTED, *kept}]
     # A folder of packages that has no __init__.py may be one itself, of a namespace.
     spaces = {folder.partition("/")[0] for folder in layout.roots} - {"", "src", "lib"}
@@ -108,12 +106,11 @@ def find_subject(
         python_version=answer.version,
         found=found,
         source_roots=(
-            *(name for name in dict.fromkeys([*named, *usual]) if name != "."),
+            *(name for name in layout.roots if name in (*named, "src", "lib")),
             ".",
         ),
         packages=(*layout.packages(), *sorted(spaces)),
         test_root=suite_folder(root, ini, files),
-        pytest_args=(*kept, *(word for name in plugins for word in ("-p", name))),
-        ini=ini.file,
+        pytest_args=(*kept, *unset, *(word for name in plugins for word in ("-p", name))),
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
     )

@@ -134,7 +134,7 @@ class RepairWork(Workspace):
         passes = all(one.test.id in green for one in (*self.failing[:1], *trusted))
         guarded = None
         if passes and self.is_guarded:
-            guarded = self.guard.check(changes, touched_by(changes, self.root))
+            _, guarded = self.guard.run([], changes, touched_by(changes, self.root))
         text = canonical_diff(changes, self.root)
         named = content_id(text)
         fix = FoundFix(

@@ -226,7 +226,7 @@ def result_of(one: Observation) -> Result | None:
     if did is None or did.raised is not None or _ENVIRONMENT.search(source):
         return None
     expression, value = evaluated_expression(source), did.value
-    if value and not (value.is_none and did.stdout):
+    if value and not (value.type == "NoneType" and did.stdout):
         return Result(
             expression=expression,
             text=value.repr,

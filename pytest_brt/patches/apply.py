@@ -136,8 +136,6 @@ def _diff_of(text: str) -> bytes:
             "unsafe-path", "it makes a link or a submodule; only files may change"
         )
     diff = text.encode("utf-8", "surrogateescape")
-    if diff.count(b"\r\n") == diff.count(b"\n"):  # so a mail may have been sent
-        diff = diff.replace(b"\r\n", b"\n")
     diff = diff.removesuffix(b"\n") + b"\n"
     if _BARE.search(diff):
         words = "does not apply: nothing says where the lines belong that a hunk adds"
@@ -285,13 +283,11 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
     """
     with tempfile.TemporaryDirectory(prefix="brt-diff-") as name:
         folder = Path(name)
-        (folder / "a").mkdir()
-        (folder / "b").mkdir()
+        for side in "ab":
+            (folder / side).mkdir()
         for change in changes:
             file = root / change.path
             before = file.read_bytes() if file.is_file() else None
-            old = FileChange(path=f"a/{change.path}", content=before)
-            _write(
-                folder, [old, FileChange(path=f"b/{change.path}", content=change.content)]
-            )
+            for side, content in (("a", before), ("b", change.content)):
+                _write(folder / side, [FileChange(path=change.path, content=content)])
         return decode(run_git(folder, *_COMPARE).stdout)

@@ -12,8 +12,10 @@ from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.apply import apply_patch
 from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
 from pytest_brt.pysource.parse import IMPORTS, Function, is_test_class, parse_or_empty
-from pytest_brt.types import FileChange, Patch, TestRun
+from pytest_brt.types import FileChange, Patch
 
+#: The lines of files that a test executes, as `TestRun` has them.
+Executed = tuple[tuple[str, str], ...]
 #: How code begins that only serves tests, or says what they are.
 _IDLE = (*IMPORTS, "'", '"')
 
@@ -30,10 +32,10 @@ class Touched:
     #: shows that a test has to do with the change, as the bits of a number.
     lines: tuple[tuple[str, int], ...] = ()
 
-    def is_run(self, run: TestRun) -> bool:
-        """Say whether a test that told which lines it executes has to do with the change."""
+    def is_run(self, ran: Executed) -> bool:
+        """Say whether a test that executes these lines has to do with the change."""
         lines = dict(self.lines)
-        return any(int(mask, 16) & lines.get(path, 0) for path, mask in run.ran)
+        return any(int(mask, 16) & lines.get(path, 0) for path, mask in ran)
 
 
 def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:

@@ -160,7 +160,7 @@ class History:
             UsageProblem: it is no range, or there are no such commits.
         """
         base, _, head = text.replace("...", "..", 1).partition("..")
-        both = f"{base}...{head or 'HEAD'}"
+        both = f"{base}...{head}"
         # git tells both commits, and after "^" those that they have in common.
         found = decode(self.git("rev-parse", "--revs-only", both)).split()
         if not base or ".." not in text or len(found) < 3:
@@ -196,10 +196,10 @@ class History:
                 content = (
                     self.git("cat-file", "blob", _END, blob) if blob.strip("0") else None
                 )
-                path, is_executable = decode(name), _FILES[mode]
-                changes.append(
-                    FileChange(path=path, content=content, executable=is_executable)
+                new = FileChange(
+                    path=decode(name), content=content, executable=_FILES[mode]
                 )
+                changes.append(new)
         return tuple(changes)
 
     def branches(self, pattern: str) -> dict[str, str]:
@@ -223,14 +223,7 @@ class History:
         Raises:
             UsageProblem: the two have no commit in common.
         """
-        form = (
-            "--binary",
-            "--full-index",
-            "--no-color",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-        )
-        return self.git(*_DIFF, *form, _END, f"HEAD...{branch}", "--")
+        return self.git(*_DIFF, "--binary", _END, f"HEAD...{branch}", "--")
 
     def git(self, *arguments: str) -> bytes:
         """Return what git gives.

@@ -85,21 +85,18 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
 
     Each holds one candidate fix, as a diff or as the mail of it (``git format-patch``). Hidden
     files and folders are passed over, and links to folders are not followed. Bytes that are not
-    UTF-8 are kept as surrogate escapes. Its source is the sender of its mail, else its folder
-    where the patches lie in several. A patch's id is the hash of its text, so two files with the
-    same text have the same id. Whether the text is a diff, `apply_patch` says.
+    UTF-8 are kept as surrogate escapes. It is called by its path in the folder that holds all of
+    them. Its source is the sender of its mail, else the folder in that one. A patch's id is the
+    hash of its text, so two files with the same text have the same id. Whether the text is a diff,
+    `apply_patch` says.
 
     Raises:
         UsageProblem: there is no such folder, no patch in it, or one cannot be read, is no regular
             file, or is a link that leads out of the folder.
     """
     files = dict.fromkeys(file.absolute() for path in paths for file in _patch_files(path))
-    folders = [(path if path.is_dir() else path.parent).absolute() for path in paths]
-    folder = Path(os.path.commonpath(folders))
-    patches = tuple(_read(file, folder) for file in files)
-    if len({Path(patch.name).parent for patch in patches}) == 1:
-        return patches
-    return tuple(replace(p, source=p.source or p.name.rpartition("/")[0]) for p in patches)
+    folder = Path(os.path.commonpath([file.parent for file in files]))
+    return tuple(_read(file, folder) for file in files)
 
 
 def _patch_files(path: Path) -> list[Path]:
@@ -131,9 +128,10 @@ def _read(path: Path, folder: Path) -> Patch:
         raise UsageProblem(
             f"cannot read the patch {str(path)!r}: {error.strerror}"
         ) from error
+    name = on_a_line(str(path.relative_to(folder)))
     sender = _SENDER.search(data) if _FROM.match(data) else None
-    author = decode(sender[1]).casefold() if sender else ""
-    return _patch(on_a_line(str(path.relative_to(folder))), data, author, str(path))
+    source = decode(sender[1]).casefold() if sender else name.rpartition("/")[0]
+    return _patch(name, data, source, str(path))
 
 
 def _patch(name: str, data: bytes, source: str, file: str = "") -> Patch:

@@ -218,9 +218,9 @@ def _place(
 
 def _runs_otherwise(placed: Edit, bench: Workbench) -> str:
     """Say what a test does in the file that it was added to, "" where it fails there."""
-    test = Test(id="placed", path=placed.path, nodes=placed.nodes)
+    tests = [Test(id=node, path=placed.path, node=node) for node in placed.nodes]
     change = FileChange(path=placed.path, content=placed.after)
-    for run in bench.engine.run((test,), (change,)):
+    for run in bench.engine.run(tests, (change,)):
         if run.verdict is not Verdict.FAIL:
             return f"the test does not fail there ({run_words(run) or run.verdict})"
     return ""

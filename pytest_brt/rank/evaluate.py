@@ -91,16 +91,14 @@ def _run(
     guard: Guard | None,
 ) -> PatchResult:
     """Return what bug tests, existing tests and calls do on a patched tree."""
-    existing = guard.choose(touched).targets if guard else ()
-    runs = runner.run([*(Test.of(t.test) for t in bug_tests), *existing], changes)
-    ids = {judged.test.id for judged in bug_tests}
-    cells = tuple(_cell(run) for run in runs if run.test in ids)
-    guarded = None
-    if guard is not None:
-        guarded = guard.judge(
-            changes, touched, (run for run in runs if run.test not in ids)
-        )
+    targets, guarded = [Test.of(judged.test) for judged in bug_tests], None
+    if guard is None:
+        runs = runner.run(targets, changes)
+    else:
+        runs, guarded = guard.run(targets, changes, touched)
         guarded = without_asserted_bugs(guarded, bug_tests, guard.root)
+    ids = {test.id for test in targets}
+    cells = tuple(_cell(run) for run in runs if run.test in ids)
     outcomes: tuple[Outcome, ...] = ()
     if not bug_tests or any(cell.verdict is Verdict.PASS for cell in cells):
         with suppress(SandboxProblem):  # what its tests did is known without

@@ -151,7 +151,7 @@ def _judged(
     why_not = ""
     if runs[0].mismatch:
         why_not = "needs something that only its patch brings"
-    elif pool and not any(touched.is_run(runs[0]) for touched in pool):
+    elif pool and not any(touched.is_run(runs[0].ran) for touched in pool):
         why_not = "runs nothing that a patch changes"
     refusal = refused(Verdict.FAIL, why_not, runs)
     return replace(judged, judgement=refusal) if why_not else judged

@@ -16,31 +16,56 @@ import signal
 import struct
 import sys
 from collections.abc import Sequence
-from itertools import repeat
 
-#: By machine: what the kernel calls the architecture, and which numbers are its own.
-_MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-#: Numbers on x86-64 and on ARM64 of what leads out of any sandbox: add_key, request_key, keyctl,
-#: memfd_create, memfd_secret, bpf, perf_event_open, userfaultfd, open_by_handle_at,
-#: io_uring_setup, unshare.
-_REFUSED = (
-    (248, 249, 250, 319, 447, 321, 298, 323, 304, 425, 272),
-    (217, 218, 219, 279, 447, 280, 241, 282, 265, 425, 97),
-)
-#: What a sandbox without namespaces shares with everybody: shmget, shmat, shmctl, semget, semop,
-#: semctl, semtimedop, msgget, msgsnd, msgrcv, msgctl, mq_open, mq_unlink, inotify_add_watch,
-#: migrate_pages, move_pages, ioprio_set.
-_SHARED = (
-    (29, 30, 31, 64, 65, 66, 220, 68, 69, 70, 71, 240, 241, 254, 256, 279, 251),
-    (194, 196, 195, 190, 193, 191, 192, 186, 189, 188, 187, 180, 181, 27, 238, 239, 30),
-)
-#: What sets limits and priorities of any process of the same user: sched_setparam,
-#: sched_setscheduler, sched_setaffinity, sched_setattr, prlimit64, setpriority; and which of the
+#: By machine: what the kernel calls the architecture, and which column has its numbers of calls.
+_MACHINES = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
+#: Calls that lead out of any sandbox.
+_REFUSED = """\
+add_key 248 217
+request_key 249 218
+keyctl 250 219
+memfd_create 319 279
+memfd_secret 447 447
+bpf 321 280
+perf_event_open 298 241
+userfaultfd 323 282
+open_by_handle_at 304 265
+io_uring_setup 425 425
+unshare 272 97"""
+#: Calls of what a sandbox without namespaces shares with everybody.
+_SHARED = """\
+shmget 29 194
+shmat 30 196
+shmctl 31 195
+semget 64 190
+semop 65 193
+semctl 66 191
+semtimedop 220 192
+msgget 68 186
+msgsnd 69 189
+msgrcv 70 188
+msgctl 71 187
+mq_open 240 180
+mq_unlink 241 181
+inotify_add_watch 254 27
+migrate_pages 256 238
+move_pages 279 239
+ioprio_set 251 30"""
+#: Calls that set limits and priorities of any process of the same user; and which of their
 #: arguments must be 0, for the process itself.
-_OF_OTHERS = ((142, 144, 203, 314, 302, 141, 141), (118, 119, 122, 274, 261, 140, 140))
-_PLACES = (0, 0, 0, 0, 0, 0, 1)
-#: socket, clone, clone3.
-_CALLS = ((41, 56, 435), (198, 220, 435))
+_OF_OTHERS = """\
+sched_setparam 142 118 0
+sched_setscheduler 144 119 0
+sched_setaffinity 203 122 0
+sched_setattr 314 274 0
+prlimit64 302 261 0
+setpriority 141 140 0
+setpriority 141 140 1"""
+#: Calls whose other arguments are looked at.
+_LOOKED_AT = """\
+socket 41 198
+clone 56 220
+clone3 435 435"""
 #: Families of sockets: of the file system, and of networks.
 FILES, NETWORKS = 1, (2, 10, 16)
 _NEW_USER = 0x10000000
@@ -61,14 +86,14 @@ def filter_program(families: Sequence[int]) -> bytes:
     Processes may have sockets of some `families`. Where `FILES` is not among these, they have no
     namespaces of their own, and what is shared with everybody is refused too.
     """
-    architecture, column = _MACHINES.get(os.uname().machine, (0, -1))
-    if column < 0:
+    architecture, column = _MACHINES.get(os.uname().machine, (0, 0))
+    if not column:
         return b""
-    socket, clone, clone3 = _CALLS[column]
-    rules = [(number, 0, ()) for number in _REFUSED[column]]
+    socket, clone, clone3 = (int(row[column]) for row in _rows(_LOOKED_AT))
+    refused = _REFUSED if FILES in families else f"{_REFUSED}\n{_SHARED}"
+    rules = [(int(row[column]), 0, ()) for row in _rows(refused)]
     if FILES not in families:
-        rules += [(number, 0, ()) for number in _SHARED[column]]
-        rules += zip(_OF_OTHERS[column], _PLACES, repeat((0,)))
+        rules += [(int(row[column]), int(row[3]), (0,)) for row in _rows(_OF_OTHERS)]
     rules += [(socket, 0, families)]
     steps = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, architecture), _REFUSE, _LOAD_NUMBER]
     steps += [(_AT_LEAST, 0, 1, _X32), _REFUSE]
@@ -80,6 +105,11 @@ def filter_program(families: Sequence[int]) -> bytes:
     steps += [(_EQUAL, 0, 1, clone3), (_RETURN, 0, 0, _ERROR | errno.ENOSYS)]
     steps += [(_RETURN, 0, 0, _ALLOW)]
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+def _rows(table: str) -> list[list[str]]:
+    """Return the rows of a table of calls: names, and numbers."""
+    return [line.split() for line in table.splitlines()]
 
 
 def _allow_only(

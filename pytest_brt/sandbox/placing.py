@@ -16,7 +16,7 @@ ALIAS = "__brt"
 
 @value
 class Test:
-    """One test, some tests of a file, or all of a file."""
+    """One test, or all of a file."""
 
     #: pytest must not take this for a test class.
     __test__: ClassVar[bool] = False
@@ -29,10 +29,8 @@ class Test:
     source: str | None = None
     #: Other files to put there.
     support: tuple[FileChange, ...] = ()
-    #: Node below the file ("test_a", "TestX::test_y[1]"); "" for all of them, or for `nodes`.
+    #: Node below the file ("test_a", "TestX::test_y[1]"); "" for all of them.
     node: str = ""
-    #: The nodes that are meant, where there are several.
-    nodes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, test: CandidateTest) -> Test:
@@ -46,23 +44,12 @@ class Test:
         )
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The nodes that are meant; "" for all of the file."""
-        return self.nodes or (self.node,)
-
-    @property
     def files(self) -> tuple[FileChange, ...]:
         """The files that it brings."""
         if self.source is None:
             return self.support
         content = self.source.encode("utf-8", "surrogatepass")
         return (*self.support, FileChange(path=self.path, content=content))
-
-    def has(self, node: str) -> bool:
-        """Return whether an item of pytest is meant."""
-        path, _, below = node.partition("::")
-        names = {"", below, below.partition("[")[0]}
-        return path == self.path and not names.isdisjoint(self.names)
 
 
 def place_tests(tests: Sequence[Test]) -> list[list[Test]]:

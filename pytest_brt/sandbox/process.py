@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import IO, Annotated
 
 import msgspec
@@ -22,7 +21,7 @@ from pytest_brt.errors import StoreProblem
 from pytest_brt.sandbox.confine import FILES, NETWORKS, filter_program
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import View
-from pytest_brt.types import Raised
+from pytest_brt.types import CauseCode, Raised
 from pytest_brt.types.note import value
 
 #: Bytes of a line; pytest's names of all tests of a large suite are the longest.
@@ -68,21 +67,6 @@ def memory_for(jobs: int) -> int:
 
 
 @value
-class ExceptionInfo:
-    """An exception as `inside/_brt_observe.py` describes it."""
-
-    type: str
-    message: str
-    bases: tuple[str, ...] = ()
-    #: File, line, function; outermost first.
-    frames: tuple[tuple[str, int, str], ...] = ()
-    #: Name of the limit that it, or what it came from, speaks of ("EROFS"), or "".
-    denied: str = ""
-    #: A TypeError or AttributeError about a name of the project.
-    about_project: bool = False
-
-
-@value
 class Value:
     """The value of an expression, as text."""
 
@@ -93,7 +77,6 @@ class Value:
     text: str
     #: The value survives eval(repr(value)) == value in the same namespace.
     evaluable: bool = False
-    is_none: bool = False
 
 
 @value
@@ -104,19 +87,7 @@ class StatementResult:
     stdout: str = ""
     #: A test database of Django's is there for it to ask.
     database: bool = False
-    #: Made of what its event tells of that.
     raised: Raised | None = None
-
-
-@value
-class Interpreter:
-    """What the interpreter of a project is."""
-
-    version: tuple[int, int]
-    #: Names of the plugins of pytest.
-    plugins: tuple[str, ...]
-    #: Folders that it imports from.
-    paths: tuple[str, ...]
 
 
 @value
@@ -134,7 +105,11 @@ class Event:
     xfail: bool = False
     #: Why it was skipped, or is expected to fail, or how pytest shows its failure.
     text: str = ""
-    raised: ExceptionInfo | None = None
+    raised: Raised | None = None
+    #: Name of the limit that the exception, or what it came from, speaks of ("EROFS"), or "".
+    denied: str = ""
+    #: It is a TypeError or AttributeError about a name of the project.
+    about_project: bool = False
     #: Whether the test's body ran code of the project; None when that is not known.
     used: bool | None = None
     output: str = ""
@@ -148,35 +123,44 @@ class Event:
     reached: bool | None = None
     other_code: str = ""
     observed: StatementResult | None = None
-    interpreter: Interpreter | None = None
+    #: Of an interpreter: what it is, the names of pytest's plugins, and where it imports from.
+    version: tuple[int, int] = (0, 0)
+    plugins: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     #: File and first line of each function that was called.
     called: tuple[tuple[str, int], ...] = ()
-
-
-class Stop(StrEnum):
-    """Why a process was ended."""
-
-    #: A test, or starting, took too long, or all of it together.
-    SILENT = "silent"
-    LATE = "late"
-    DISK_FULL = "disk-full"
 
 
 @dataclass(slots=True, kw_only=True)
 class ProcessResult:
     """What one process reported, and how it ended."""
 
+    #: What it saw, and what it might use up.
+    view: View
+    limits: Limits
     events: list[Event] = field(default_factory=list)
     #: Exit status; minus the signal's number when a signal ended it.
     status: int = 0
-    #: None where it ended by itself.
-    stop: Stop | None = None
+    #: Why it was ended, None where it ended by itself.
+    stop: CauseCode | None = None
     #: The end of what it printed past pytest's own capture.
     output: str = ""
 
     def first(self, name: str) -> Event | None:
         """Return the first event of this name."""
         return next((event for event in self.events if event.event == name), None)
+
+    @property
+    def collected(self) -> tuple[str, ...] | None:
+        """The items of pytest that are to be run, None where it did not come to that."""
+        event = self.first("collected")
+        return event.nodes if event else None
+
+    @property
+    def has_died(self) -> bool:
+        """Whether it ended before pytest had collected tests, or said why it cannot."""
+        was_ended = self.stop is not None or self.status < 0
+        return self.collected is None and (was_ended or not self.output.strip())
 
 
 def run_process(
@@ -187,7 +171,8 @@ def run_process(
     order: Mapping[str, object],
 ) -> ProcessResult:
     """Run a program to its end, with `order` as its input, and return what it reported."""
-    result, calls = ProcessResult(), filter_program((FILES, *NETWORKS))
+    result = ProcessResult(view=view, limits=limits)
+    calls = filter_program((FILES, *NETWORKS))
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb"), tempfile.TemporaryFile() as printed:
         with (
@@ -234,7 +219,7 @@ def _listen(
     view: View,
     limits: Limits,
     events: list[Event],
-) -> Stop | None:
+) -> CauseCode | None:
     """Take in events until the process ends, or has to be ended, and return why it has.
 
     What it left running may hold the other end of the pipe, so that its own end counts too. One
@@ -260,11 +245,11 @@ def _listen(
                 child.wait(_LOOK if ready else 0)
                 return None
         if now > begun + limits.row_seconds:
-            return Stop.LATE
+            return CauseCode.TREE_TOO_SLOW
         if now > heard + silence:
-            return Stop.SILENT
+            return CauseCode.TOO_SLOW
         if shutil.disk_usage(view.copy).free < least_free:
-            return Stop.DISK_FULL
+            return CauseCode.DISK_FULL
     return None
 
 
@@ -278,10 +263,9 @@ def read_event(line: bytes) -> Event:
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """End a process with all below it: bubblewrap's namespace goes, our program kills them."""
-    if child.poll() is None:
-        child.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(_ENDING)
+    child.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(_ENDING)
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()

@@ -11,11 +11,10 @@ import signal
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_brt.project.layout import is_test_path
-from pytest_brt.sandbox.process import Event, ExceptionInfo, ProcessResult, Stop
+from pytest_brt.render.words import cut
+from pytest_brt.sandbox.process import Event, ProcessResult
 from pytest_brt.sandbox.shown import View
-from pytest_brt.types import Cause, CauseCode, Frame, Raised, TestRun, Verdict
-from pytest_brt.types.note import value
+from pytest_brt.types import Cause, CauseCode, TestRun, Verdict
 
 #: Characters of a reason.
 _MOST_TEXT = 240
@@ -43,169 +42,136 @@ _AROUND = {
     "setup": (CauseCode.OTHER, "setup failed: "),
     "teardown": (CauseCode.OTHER, "teardown failed: "),
 }
-#: What is known of a test whose process was ended, within which it had some seconds.
+#: What is said of a test whose process was ended, within which it had some seconds.
 _STOPPED = {
-    Stop.SILENT: (Verdict.TIMEOUT, CauseCode.TOO_SLOW, "did not end within {:g} s"),
-    Stop.LATE: (
-        Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, "the tests together did not end in time",
-    ),
-    Stop.DISK_FULL: (Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full"),
-}  # fmt: skip
+    CauseCode.TOO_SLOW: "did not end within {:g} s",
+    CauseCode.TREE_TOO_SLOW: "the tests together did not end in time",
+    CauseCode.DISK_FULL: "the disk was full",
+}
 
 
-@value
-class Reading:
-    """What one process reported of tests, and what must be known besides."""
+def read_runs(result: ProcessResult) -> dict[str, TestRun]:
+    """Return what the items of pytest did that were begun, by their nodes."""
+    items: dict[str, list[Event]] = {}
+    node = ""
+    for event in result.events:
+        node = event.node or node
+        if event.event == "begin":
+            items.setdefault(node, [])
+        if node in items:
+            items[node].append(event)
+        if event.event in ("end", "joined"):
+            node = ""
+    return {node: _run_of(result, node, events) for node, events in items.items()}
 
-    result: ProcessResult
-    view: View
-    #: Seconds that a test had.
-    seconds: float
 
-    @property
-    def collected(self) -> tuple[str, ...] | None:
-        """The items that are to be run, None where it did not come to that."""
-        event = self.result.first("collected")
-        return event.nodes if event else None
+def _run_of(result: ProcessResult, name: str, events: Sequence[Event]) -> TestRun:
+    """Return what an item did: it began and ended, in one process, and nothing else is told.
 
-    @property
-    def has_died(self) -> bool:
-        """Whether it ended before pytest had collected tests, or said why it cannot."""
-        result = self.result
-        was_ended = result.stop is not None or result.status < 0
-        return self.collected is None and (was_ended or not result.output.strip())
-
-    def runs(self) -> dict[str, TestRun]:
-        """Return what the items did that were begun, by their nodes."""
-        items: dict[str, list[Event]] = {}
-        node = ""
-        for event in self.result.events:
-            node = event.node or node
-            if event.event == "begin":
-                items.setdefault(node, [])
-            if node in items:
-                items[node].append(event)
-            if event.event in ("end", "joined"):
-                node = ""
-        return {node: self._run_of(node, events) for node, events in items.items()}
-
-    def _run_of(self, name: str, events: Sequence[Event]) -> TestRun:
-        """Return what an item did: it began and ended, in one process, and nothing else is told.
-
-        One that is to leave nothing runs in a fork, which alone speaks of it, and whose end is
-        told as "joined"; all others run in the first process.
-        """
-        kinds = {event.event: event for event in events}
-        path, _, node = self.view.name(name).partition("::")
-        end, joined = kinds.get("end"), kinds.get("joined")
-        own = [event for event in events if event is not joined]
-        is_forked = own[0].pid != self.result.events[0].pid
-        if len(own) > 2 or own[0].pid != own[-1].pid:
-            run = _tampered("events from two processes, or none that can be read")
-        elif end is None or (is_forked and joined is None):
-            run = self._ended_early("before the test's end", joined)
-        elif joined and joined.code != _OF_FORKS:
-            run = _tampered(f"{status_words(joined.code)}, though pytest was to end it")
-        elif end.other_code:
-            text = f"other code than the patched was imported: {end.other_code}"
-            run = make_run(Verdict.INVALID, CauseCode.OTHER, text)
-        else:
-            run = self._outcome(end, path)
-        known = end or Event(event="end", output=self.result.output)
-        return replace(
-            run,
-            node=node,
-            seconds=known.seconds,
-            used_project=known.used,
-            exercised=known.reached,
-            output=known.output,
-            ran=known.ran,
-            cpu=known.cpu,
+    One that is to leave nothing runs in a fork, which alone speaks of it, and whose end is told as
+    "joined"; all others run in the first process.
+    """
+    kinds = {event.event: event for event in events}
+    path, _, node = result.view.name(name).partition("::")
+    end, joined = kinds.get("end"), kinds.get("joined")
+    own = [event for event in events if event is not joined]
+    is_forked = own[0].pid != result.events[0].pid
+    if len(own) > 2 or own[0].pid != own[-1].pid:
+        run = _make_run(
+            Verdict.TAMPERED, "events from two processes, or none that can be read"
         )
-
-    def without_items(self, path: str) -> TestRun:
-        """Return what became of a file none of whose tests was begun."""
-        events, printed = self.result.events, self.result.output
-        refused = [e for e in events if e.event == "not_collected" and _concerns(e, path)]
-        if not events and self.result.stop is not Stop.DISK_FULL:
-            text = f"sandbox: could not be set up: {_last_line(printed)}"
-            run = make_run(Verdict.INVALID, CauseCode.OTHER, text)
-        elif refused:
-            run = self._outcome(refused[0], path)
-        elif self.collected is not None:
-            run = make_run(Verdict.BROKEN, CauseCode.OTHER, "no test found")
-        elif self.has_died:
-            run = self._ended_early("while being collected")
-        else:
-            text = f"cannot be run: {_last_line(printed)}"
-            run = make_run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, text)
-        return replace(run, output=printed)
-
-    def _ended_early(self, when: str, joined: Event | None = None) -> TestRun:
-        """Return how a process, or the fork that was `joined`, ended too early or took too long."""
-        if self.result.stop and not joined:
-            return stopped_run(self.result.stop, self.seconds)
-        status = joined.code if joined else self.result.status
-        # The kernel kills what takes too much memory, and others may have taken it.
-        code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.OTHER
-        return make_run(Verdict.CRASH, code, f"{status_words(status)} {when}")
-
-    def _outcome(self, event: Event, path: str) -> TestRun:
-        """Return what is told of a test of the file at `path`, or of its collection."""
-        match event.outcome:
-            case "failed":
-                return self._failure(event, path)
-            case "skipped" if event.xfail:
-                text = event.text or "expected to fail"
-                return make_run(Verdict.XFAIL, CauseCode.OTHER, text)
-            case "skipped":
-                return make_run(Verdict.SKIP, CauseCode.OTHER, event.text)
-            case "passed" if event.when == "teardown" and event.raised is None:
-                return make_run(Verdict.PASS, CauseCode.PASSED, "passed")
-        return _tampered(f"{event.when} reported as {event.outcome!r} though it raised")
-
-    def _failure(self, event: Event, path: str) -> TestRun:
-        """Return what a failure comes to."""
-        code, words = _AROUND.get(event.when, (CauseCode.RAISED, ""))
-        verdict = Verdict.FAIL if code is CauseCode.RAISED else Verdict.BROKEN
-        info = event.raised
-        if info is None:
-            return make_run(verdict, code, words + (_last_line(event.text) or "failed"))
-        raised = exception_of(info, self.view)
-        if info.denied:
-            words = f"sandbox: {info.denied}: {words}"
-            if event.when != "collect":
-                code = CauseCode.SHORT if info.denied in _OF_MACHINE else CauseCode.OTHER
-        elif code is CauseCode.RAISED and [frame.path for frame in raised.frames[-1:]] == [
-            path
-        ]:
-            if _OWN_FAULTS.intersection((info.type, *info.bases)):
-                verdict, code = Verdict.BROKEN, CauseCode.OTHER
-                words = "error in the test itself: "
-            elif info.about_project:
-                code, words = CauseCode.MISMATCH, "does not fit the project: "
-        first = raised.message.strip().partition("\n")[0]
-        text = words + (f"{raised.type}: {first}" if first else raised.type)
-        if code is CauseCode.RAISED and (place := raised.in_project):
-            text += f" ({place.path}:{place.line})"
-        return replace(make_run(verdict, code, text), raised=raised)
-
-
-def exception_of(info: ExceptionInfo, view: View) -> Raised:
-    """Return an exception with its paths made the project's."""
-    frames: list[Frame] = []
-    for path, line, function in info.frames:
-        name = view.relative(path)
-        is_project = name is not None and not is_test_path(name)
-        frames.append(
-            Frame(path=name or path, line=line, function=function, project=is_project)
+    elif end is None or (is_forked and joined is None):
+        run = _ended_early(result, "before the test's end", joined)
+    elif joined and joined.code != _OF_FORKS:
+        run = _make_run(
+            Verdict.TAMPERED, f"{status_words(joined.code)}, though pytest was to end it"
         )
-    return Raised(
-        type=view.name(info.type),
-        message=view.name(info.message),
-        bases=info.bases,
-        frames=tuple(frames),
+    elif end.other_code:
+        text = f"other code than the patched was imported: {end.other_code}"
+        run = _make_run(Verdict.INVALID, text)
+    else:
+        run = _outcome(end, path, result.view)
+    known = end or Event(event="end", output=result.output)
+    return replace(
+        run,
+        node=node,
+        seconds=known.seconds,
+        used_project=known.used,
+        exercised=known.reached,
+        output=known.output,
+        ran=known.ran,
+        cpu=known.cpu,
     )
+
+
+def run_without_items(result: ProcessResult, path: str) -> TestRun:
+    """Return what became of a file none of whose tests was begun."""
+    events, printed = result.events, result.output
+    refused = [e for e in events if e.event == "not_collected" and _concerns(e, path)]
+    if not events and result.stop is not CauseCode.DISK_FULL:
+        text = f"sandbox: could not be set up: {last_line(printed)}"
+        run = _make_run(Verdict.INVALID, text)
+    elif refused:
+        run = _outcome(refused[0], path, result.view)
+    elif result.collected is not None:
+        run = _make_run(Verdict.BROKEN, "no test found")
+    elif result.has_died:
+        run = _ended_early(result, "while being collected")
+    else:
+        text = f"cannot be run: {last_line(printed)}"
+        run = _make_run(Verdict.BROKEN, text, CauseCode.NOT_COLLECTED)
+    return replace(run, output=printed)
+
+
+def _ended_early(result: ProcessResult, when: str, joined: Event | None = None) -> TestRun:
+    """Return how a process, or the fork that was `joined`, ended too early or took too long."""
+    if result.stop and not joined:
+        return stopped_run(result.stop, result.limits.seconds)
+    status = joined.code if joined else result.status
+    # The kernel kills what takes too much memory, and others may have taken it.
+    code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.OTHER
+    return _make_run(Verdict.CRASH, f"{status_words(status)} {when}", code)
+
+
+def _outcome(event: Event, path: str, view: View) -> TestRun:
+    """Return what is told of a test of the file at `path`, or of its collection."""
+    match event.outcome:
+        case "failed":
+            return _failure(event, path, view)
+        case "skipped" if event.xfail:
+            text = event.text or "expected to fail"
+            return _make_run(Verdict.XFAIL, text)
+        case "skipped":
+            return _make_run(Verdict.SKIP, event.text)
+        case "passed" if event.when == "teardown" and event.raised is None:
+            return _make_run(Verdict.PASS, "passed", CauseCode.PASSED)
+    return _make_run(
+        Verdict.TAMPERED, f"{event.when} reported as {event.outcome!r} though it raised"
+    )
+
+
+def _failure(event: Event, path: str, view: View) -> TestRun:
+    """Return what a failure comes to."""
+    code, words = _AROUND.get(event.when, (CauseCode.RAISED, ""))
+    verdict = Verdict.FAIL if code is CauseCode.RAISED else Verdict.BROKEN
+    if event.raised is None:
+        return _make_run(verdict, words + (last_line(event.text) or "failed"), code)
+    raised = view.locate(event.raised)
+    if event.denied:
+        words = f"sandbox: {event.denied}: {words}"
+        if event.when != "collect":
+            code = CauseCode.SHORT if event.denied in _OF_MACHINE else CauseCode.OTHER
+    elif code is CauseCode.RAISED and raised.frames and raised.frames[-1].path == path:
+        if _OWN_FAULTS.intersection((raised.type, *raised.bases)):
+            verdict, code = Verdict.BROKEN, CauseCode.OTHER
+            words = "error in the test itself: "
+        elif event.about_project:
+            code, words = CauseCode.MISMATCH, "does not fit the project: "
+    first = raised.message.strip().partition("\n")[0]
+    text = words + (f"{raised.type}: {first}" if first else raised.type)
+    if code is CauseCode.RAISED and (place := raised.in_project):
+        text += f" ({place.path}:{place.line})"
+    return replace(_make_run(verdict, text, code), raised=raised)
 
 
 def _concerns(event: Event, file: str) -> bool:
@@ -214,22 +180,16 @@ def _concerns(event: Event, file: str) -> bool:
     return place in ("", ".") or f"{file}/".startswith(f"{place}/")
 
 
-def make_run(verdict: Verdict, code: CauseCode, text: str) -> TestRun:
+def _make_run(verdict: Verdict, text: str, code: CauseCode = CauseCode.OTHER) -> TestRun:
     """Return a run of which no more is known."""
-    line = " ".join(text.split())
-    short = line if len(line) <= _MOST_TEXT else f"{line[: _MOST_TEXT - 1]}…"
-    return TestRun(test="", node="", verdict=verdict, cause=Cause(code=code, text=short))
+    cause = Cause(code=code, text=cut(" ".join(text.split()), _MOST_TEXT))
+    return TestRun(test="", node="", verdict=verdict, cause=cause)
 
 
-def stopped_run(stop: Stop, seconds: float = 0.0) -> TestRun:
+def stopped_run(stop: CauseCode, seconds: float = 0.0) -> TestRun:
     """Return a run of which nothing is known but why its process was ended."""
-    verdict, code, text = _STOPPED[stop]
-    return make_run(verdict, code, text.format(seconds))
-
-
-def _tampered(text: str) -> TestRun:
-    """Return a run of which something is reported that no plugin of ours reports."""
-    return make_run(Verdict.TAMPERED, CauseCode.OTHER, text)
+    verdict = Verdict.INVALID if stop is CauseCode.DISK_FULL else Verdict.TIMEOUT
+    return _make_run(verdict, _STOPPED[stop].format(seconds), stop)
 
 
 def status_words(status: int) -> str:
@@ -244,7 +204,7 @@ def status_words(status: int) -> str:
     return f"killed by {names.get(-status, f'signal {-status}')}"
 
 
-def _last_line(text: str) -> str:
+def last_line(text: str) -> str:
     """Return the last line that says what is wrong."""
     lines = _MARKED.findall(text) or text.strip().splitlines() or [""]
     return str(lines[-1]).strip()

@@ -13,18 +13,16 @@ from threading import BoundedSemaphore, Lock
 
 from pytest_brt.project.layout import is_test_path, module_names
 from pytest_brt.sandbox.placing import Test, place_tests
-from pytest_brt.sandbox.process import Limits, ProcessResult, Stop, run_process
-from pytest_brt.sandbox.results import Reading, stopped_run
+from pytest_brt.sandbox.process import Limits, ProcessResult, run_process
+from pytest_brt.sandbox.results import read_runs, run_without_items, stopped_run
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.shown import View, make_view
+from pytest_brt.sandbox.shown import make_view
 from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk
 from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 from pytest_brt.types.note import value
 
 #: What may come of a lack of what all runs share.
-_SHORT = frozenset(
-    {CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW, CauseCode.SHORT, CauseCode.DISK_FULL}
-)
+_SHORT = frozenset({CauseCode.TOO_SLOW, CauseCode.SHORT, CauseCode.DISK_FULL})
 _DAY = 86400.0
 #: The verdict of several items that count as one: the first of these that occurs.
 _MOST_SEVERE = (
@@ -70,10 +68,9 @@ class Runner:
     ) -> tuple[TestRun, ...]:
         """Run tests on the tree with `changes` and return what each did, in their order.
 
-        A test with a `node`, or one that could not be collected, has one run; a whole file, and
-        `nodes`, have one for each test in it. A test that was short of time, memory or disk while
-        others ran is run once more, alone, and that counts; not where all tests had so many
-        `seconds` and these were over.
+        A test with a `node`, or one that could not be collected, has one run; a whole file has one
+        for each test in it. A test that was short of time, memory or disk while others ran is run
+        once more, alone, and that counts; not where the time of all tests was over.
 
         Args:
             tests: ids are all different.
@@ -99,8 +96,7 @@ class Runner:
         )
         with self.turns:
             runs = tree.run(tests)
-        lacks = _SHORT if math.isinf(seconds) else _SHORT - {CauseCode.TREE_TOO_SLOW}
-        short = [t for t in tests if any(run.cause.code in lacks for run in runs[t.id])]
+        short = [t for t in tests if any(run.cause.code in _SHORT for run in runs[t.id])]
         if short and self._jobs > 1:
             with self._turn_alone():
                 runs |= tree.run(short)
@@ -123,7 +119,7 @@ class Runner:
         limits: Limits,
         order: Mapping[str, object],
         changes: Sequence[FileChange] = (),
-    ) -> tuple[ProcessResult, View]:
+    ) -> ProcessResult:
         """Run one of our scripts in the project's interpreter, on a private copy with changes.
 
         What the first run of tests without changes compiles is kept for other copies.
@@ -154,7 +150,7 @@ class Runner:
             result = run_process(sandbox, argv, view, limits, order)
             if compiles:
                 scratch.keep_bytecode(copy)
-        return result, view
+        return result
 
 
 @value
@@ -177,38 +173,38 @@ class _Tree:
         while groups:
             group = groups.pop()
             try:
-                done, reading = self._run_group(group, last)
+                done, result = self._run_group(group, last)
             except NoRoom:
-                run = stopped_run(Stop.DISK_FULL)
+                run = stopped_run(CauseCode.DISK_FULL)
                 return {
                     test.id: [replace(run, test=test.id, node=test.node)] for test in tests
                 }
             paths = {test.path for test in group}
-            if reading.has_died and not done and len(paths) > 1 and time.monotonic() < last:
+            if result.has_died and not done and len(paths) > 1 and time.monotonic() < last:
                 groups += [[test for test in group if test.path == path] for path in paths]
             else:
-                runs |= {test.id: _runs_of(test, done, reading) for test in group}
+                runs |= _runs_of(group, done, result)
         return runs
 
     def _run_group(
         self, tests: Sequence[Test], last: float
-    ) -> tuple[dict[str, TestRun], Reading]:
+    ) -> tuple[dict[str, TestRun], ProcessResult]:
         """Run tests that lie in one copy, in a new process after each that died."""
         done: dict[str, TestRun] = {}
         while True:
-            reading = self._run_process(tests, [*done], last)
-            runs = reading.runs()
+            result = self._run_process(tests, [*done], last)
+            runs = read_runs(result)
             done |= runs
-            left = [node for node in reading.collected or () if node not in done]
-            is_over = reading.result.first("spent") or time.monotonic() >= last
+            left = [node for node in result.collected or () if node not in done]
+            is_over = result.first("spent") or time.monotonic() >= last
             if not (runs and left) or is_over:
-                late = stopped_run(Stop.LATE)
+                late = stopped_run(CauseCode.TREE_TOO_SLOW)
                 rest = {name: replace(late, node=name.partition("::")[2]) for name in left}
-                return done | rest, reading
+                return done | rest, result
 
     def _run_process(
         self, tests: Sequence[Test], done: Sequence[str], last: float
-    ) -> Reading:
+    ) -> ProcessResult:
         """Run what is not done yet by one pytest, on a copy of its own."""
         subject = self.runner.subject
         paths = [change.path for change in self.changes if not is_test_path(change.path)]
@@ -220,27 +216,36 @@ class _Tree:
         order = {
             **self.order,
             "options": subject.pytest_args,
-            "has_settings": bool(subject.ini),
-            "tests": [f"{test.path}::{name}" for test in tests for name in test.names],
+            "tests": [f"{test.path}::{test.node}" for test in tests],
             "done": done,
             "isolated": [test.path for test in tests if test.source is not None],
             "changed": changed,
         }
-        result, view = self.runner.run_script(
+        return self.runner.run_script(
             "plugin",
             replace(self.limits, row_seconds=max(1.0, last - time.monotonic())),
             order,
             (*self.changes, *(file for test in tests for file in test.files)),
         )
-        return Reading(result=result, view=view, seconds=self.limits.seconds)
 
 
-def _runs_of(test: Test, runs: Mapping[str, TestRun], reading: Reading) -> list[TestRun]:
-    """Return what a test did; `reading` tells why it has no item."""
-    own = [run for node, run in runs.items() if test.has(node)]
-    own = own or [reading.without_items(test.path)]
-    own = [replace(most_severe(own), node=test.node)] if test.node else own
-    return [replace(run, test=test.id) for run in own]
+def _runs_of(
+    tests: Sequence[Test], done: Mapping[str, TestRun], result: ProcessResult
+) -> _Runs:
+    """Return what tests did, from the runs of their items; `result` tells why one has none."""
+    items: defaultdict[tuple[str, str], list[TestRun]] = defaultdict(list)
+    for name, run in done.items():
+        path, _, node = name.partition("::")
+        for wanted in {"", node, node.partition("[")[0]}:
+            items[path, wanted].append(run)
+    runs = _Runs()
+    for test in tests:
+        own = items[test.path, test.node] or [run_without_items(result, test.path)]
+        own = [most_severe(own)] if test.node else own
+        runs[test.id] = [
+            replace(run, test=test.id, node=test.node or run.node) for run in own
+        ]
+    return runs
 
 
 def most_severe(runs: Sequence[TestRun]) -> TestRun:
@@ -249,12 +254,9 @@ def most_severe(runs: Sequence[TestRun]) -> TestRun:
     Its seconds, and the lines that it executed, are those of all.
     """
     worst = min(runs, key=lambda run: _MOST_SEVERE.index(run.verdict))
-    lines: defaultdict[str, int] = defaultdict(int)
-    for path, executed in (pair for run in runs for pair in run.ran):
-        lines[path] |= int(executed, 16)
     return replace(
         worst,
         seconds=sum(run.seconds for run in runs),
         cpu=sum(run.cpu for run in runs),
-        ran=tuple((path, f"{executed:x}") for path, executed in lines.items()),
+        ran=tuple(dict.fromkeys(lines for run in runs for lines in run.ran)),
     )

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
-from pytest_brt.sandbox.shown import SYSTEM, View, check_folder, is_below
+from pytest_brt.sandbox.shown import SYSTEM, View, check_folder
 from pytest_brt.types.note import value
 
 #: The user that root's processes run as, and that others' are to themselves: nobody.
@@ -77,29 +77,15 @@ class Sandbox:
             *argv,
         ]
         if self.user is not None:
-            become = [
-                "setpriv",
-                f"--reuid={self.user}",
-                f"--regid={self.user}",
-                "--clear-groups",
-            ]
-            program = [*become, *program]
+            ids = (f"--reuid={self.user}", f"--regid={self.user}")
+            program = ["setpriv", *ids, "--clear-groups", *program]
         if not self.has_own_root:
-            readable = [*_KERNEL, *(real for real, _ in view.shown)]
-            folders = [
-                "host" if self.network else "none",
-                os.path.dirname(view.copy),
-                *readable,
-            ]
-            is_shut = self.isolation is Isolation.LANDLOCK
-            return [
-                sys.executable,
-                "-P",
-                _CONFINE,
-                *(folders if is_shut else ()),
-                "--",
-                *program,
-            ]
+            shut_in = [sys.executable, "-P", _CONFINE]
+            if self.isolation is Isolation.LANDLOCK:
+                readable = (real for real, _ in view.shown)
+                net = "host" if self.network else "none"
+                shut_in += [net, os.path.dirname(view.copy), *_KERNEL, *readable]
+            return [*shut_in, "--", *program]
         line = [*_BUBBLEWRAP, *options]
         if not self.network:
             line += ["--unshare-net"]
@@ -123,7 +109,7 @@ def _mounts(view: View, user: int | None) -> list[str]:
                 # Nobody could not get through a private one to what is shown in it, such as tox
                 # makes; and bubblewrap makes what is missing for its owner alone.
                 is_shut = user is not None and not os.stat(folder).st_mode & stat.S_IXOTH
-                is_covered = is_shut and not is_below(folder, view.root)
+                is_covered = is_shut and not Path(folder).is_relative_to(view.root)
                 options += ["--perms", "0755", "--tmpfs" if is_covered else "--dir", folder]
                 made.add(folder)
         options += [kind, real, named]
@@ -157,10 +143,10 @@ def open_sandbox(wanted: str, *, net: str = "none", shown: Sequence[str] = ()) -
     remarks: list[str] = []
     for isolation in (Isolation.BUBBLEWRAP, Isolation.LANDLOCK):
         if wanted in ("auto", isolation):
-            opened = replace(sandbox, isolation=isolation)
+            opened = replace(sandbox, isolation=isolation, remarks=tuple(remarks))
             why_not = _try(opened)
             if not why_not:
-                return replace(opened, remarks=tuple(remarks))
+                return opened
             remarks.append(f"no {isolation}: {why_not}")
     raise SandboxProblem(
         f"--brt-sandbox: tests cannot be isolated here ({'; '.join(remarks)}); install bubblewrap,"

@@ -12,12 +12,13 @@ import pwd
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.project.layout import is_environment
+from pytest_brt.project.layout import is_environment, is_test_path
 from pytest_brt.sandbox.placing import ALIAS
-from pytest_brt.types import Subject
+from pytest_brt.types import Frame, Raised, Subject
 from pytest_brt.types.note import value
 
 #: What programs and their libraries need of any system, and everybody may know.
@@ -68,6 +69,20 @@ class View:
     def name(self, text: str) -> str:
         """Return a text with the names of test files as their tests call them."""
         return re.sub(f"{ALIAS}[0-9]+", "", text)
+
+    def locate(self, raised: Raised) -> Raised:
+        """Return an exception with its names and paths made the project's."""
+        frames: list[Frame] = []
+        for frame in raised.frames:
+            path = self.relative(frame.path)
+            is_project = path is not None and not is_test_path(path)
+            frames.append(replace(frame, path=path or frame.path, project=is_project))
+        return replace(
+            raised,
+            type=self.name(raised.type),
+            message=self.name(raised.message),
+            frames=tuple(frames),
+        )
 
     def relative(self, path: str) -> str | None:
         """Return a path relative to the project, or None when it lies elsewhere."""
@@ -120,7 +135,8 @@ def make_view(
 def _can_be_shown(path: str, root: str) -> bool:
     """Return whether a path is that of a folder outside of a project that may be shown."""
     is_folder = os.path.isabs(path) and os.path.isdir(path)
-    return is_folder and not is_below(path, root) and not shows_too_much(path)
+    is_own = Path(path).is_relative_to(root)
+    return is_folder and not is_own and not shows_too_much(path)
 
 
 def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
@@ -130,14 +146,13 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
     those of the links that lead to it which hold an installed Python, outside of `root`.
     """
     hop = Path(python).absolute()
-    is_first = True
-    for _ in range(_MOST_LINKS):
+    for number in range(_MOST_LINKS):
         named = hop.parents[1]
         real = named.resolve()
         is_installed = any(real.glob("lib*/python3*/os.py")) and not real.is_relative_to(
             root
         )
-        if (is_first and is_environment(real)) or (
+        if (not number and is_environment(real)) or (
             is_installed and not shows_too_much(str(real))
         ):
             # A link in the project is in its copy too, and leads to where the folder is.
@@ -145,7 +160,6 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
         if not hop.is_symlink():
             return
         hop = Path(os.path.normpath(hop.parent.resolve() / hop.readlink()))
-        is_first = False
 
 
 def check_folder(named: str) -> str:
@@ -171,7 +185,8 @@ def shows_too_much(folder: str) -> bool:
     users = (str(os.getuid()), os.environ.get("SUDO_UID"))
     homes = [entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users]
     private = map(os.path.realpath, (os.path.expanduser("~"), *homes))
-    return any(is_below(path, os.path.realpath(folder)) for path in (*private, *_OWN))
+    real = os.path.realpath(folder)
+    return any(Path(path).is_relative_to(real) for path in (*private, *_OWN))
 
 
 def find_outside(name: str, value: str, root: Path) -> str:
@@ -180,8 +195,3 @@ def find_outside(name: str, value: str, root: Path) -> str:
         if not (root / entry).resolve().is_relative_to(root.resolve()):
             return entry
     return ""
-
-
-def is_below(path: str, folder: str) -> bool:
-    """Return whether a path is that of a folder, or of something in it."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")

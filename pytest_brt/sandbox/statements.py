@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from pytest_brt.errors import SandboxProblem, SubjectProblem
-from pytest_brt.sandbox.process import Interpreter, Limits, StatementResult, Stop
-from pytest_brt.sandbox.results import exception_of, status_words
+from pytest_brt.errors import SubjectProblem
+from pytest_brt.sandbox.process import Event, Limits, StatementResult
+from pytest_brt.sandbox.results import last_line, status_words
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.types import FileChange, Subject
+from pytest_brt.types import CauseCode, FileChange, Subject
 from pytest_brt.types.note import value
 
 #: Wall-clock seconds that a statement gets in any case, as it may be a large import; and its share
@@ -19,23 +19,22 @@ from pytest_brt.types.note import value
 _EACH, _SHARE = 5.0, 1 / 3
 
 
-def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
-    """Return what the interpreter of `subject` is, of which only the places are known yet.
+def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Event:
+    """Return what the interpreter of `subject` says, of which only the places are known yet.
 
     Raises:
         SubjectProblem: it cannot be started, does not answer, or has no pytest.
     """
     with closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))) as runner:
-        result, _ = runner.run_script("interpreter", runner.limits, {})
+        result = runner.run_script("interpreter", runner.limits, {})
     event = result.first("interpreter")
-    if event is None or event.interpreter is None:
-        output = result.output.strip().splitlines() or ["no answer"]
+    if event is None:
         raise SubjectProblem(
             f"{subject.python!r} in the sandbox '{sandbox.isolation}' is no Python with pytest: "
-            f"{output[-1]} (install pytest there, or choose another: --brt-python; a folder that it"
-            " needs and does not see: --brt-show)"
+            f"{last_line(result.output) or 'no answer'} (install pytest there, or choose another:"
+            " --brt-python; a folder that it needs and does not see: --brt-show)"
         )
-    return event.interpreter
+    return event
 
 
 @value
@@ -84,31 +83,21 @@ def run_statements(
         "warnings": subject.warnings,
     }
     with runner.turns:
-        result, view = runner.run_script("statements", limits, order, changes)
+        result = runner.run_script("statements", limits, order, changes)
+    observed = [event.observed for event in result.events if event.observed]
     ended = status_words(result.status)
-    if not result.events:
-        output = result.output.strip().splitlines() or [ended]
-        raise SandboxProblem(
-            f"{subject.python!r} does not start in the sandbox: {output[-1]}"
-        )
-    observed = tuple(
-        replace(
-            event.observed,
-            raised=exception_of(event.raised, view) if event.raised else None,
-        )
-        for event in result.events
-        if event.observed
-    )
     if len(observed) >= len(statements):
         ended = ""
-    elif result.stop in (Stop.SILENT, Stop.LATE):
+    elif result.stop in (CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW):
         ended = f"timed out after {each:g} s"
-    finish = result.first("finish")
-    called = [
-        (view.relative(path), line) for path, line in (finish.called if finish else ())
-    ]
+    view, finish = result.view, result.first("finish")
+    functions = finish.called if finish else ()
     return ScriptResult(
-        observed=observed,
+        observed=tuple(
+            replace(one, raised=one.raised and view.locate(one.raised)) for one in observed
+        ),
         ended=ended,
-        called=frozenset((path, line) for path, line in called if path is not None),
+        called=frozenset(
+            (path, line) for file, line in functions if (path := view.relative(file))
+        ),
     )

@@ -152,8 +152,6 @@ class Subject:
     env: tuple[tuple[str, str], ...] = ()
     #: Options of pytest that the project's tests need, as in ("-p", "asyncio").
     pytest_args: tuple[str, ...] = ()
-    #: The project's own pytest configuration file, or "" when it has none.
-    ini: str = ""
     #: Lines of pytest's ``filterwarnings``, where some make errors of warnings.
     warnings: tuple[str, ...] = ()
 

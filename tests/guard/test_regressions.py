@@ -60,7 +60,7 @@ def engine(root: Path) -> Iterator[Runner]:
 
 def check(guard: Guard, root: Path, after: str) -> Guarded:
     changes = (FileChange(path="pkg/core.py", content=after.encode()),)
-    return guard.check(changes, touched_by(changes, root))
+    return guard.run([], changes, touched_by(changes, root))[1]
 
 
 def test_a_project_whose_tests_are_called_otherwise_is_guarded(tmp_path: Path) -> None:
@@ -85,7 +85,8 @@ def test_a_project_whose_tests_are_called_otherwise_is_guarded(tmp_path: Path) -
     change = FileChange(path="cart/core.py", content=core.replace("sum(prices) + 1", "''").encode())
     engine = open_on(tmp_path)
     try:
-        found = Guard(engine, seconds=60.0).check((change,), touched_by([change], tmp_path))
+        guard = Guard(engine, seconds=60.0)
+        _, found = guard.run([], (change,), touched_by([change], tmp_path))
         written = "from cart.core import total\n\ndef test_a():\n    assert total([]) == 1\n"
         assert run_one(engine, written).verdict is Verdict.PASS
     finally:
@@ -272,7 +273,7 @@ def test_a_cell_that_says_nothing_is_no_regression(engine: Runner, root: Path) -
             ).encode(),
         ),
     )
-    found = Guard(engine, seconds=60.0).check(changes, touched_by(changes, root))
+    _, found = Guard(engine, seconds=60.0).run([], changes, touched_by(changes, root))
     assert (found.ran, found.regressions) == (0, ())
 
 

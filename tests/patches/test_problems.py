@@ -28,13 +28,6 @@ def create(path: str, mode: str = "100644") -> str:
     ("text", "said"),
     [
         pytest.param("", "empty patch: there is no text in it", id="empty"),
-        pytest.param(" \n\n", "empty patch: there is no text in it", id="blank"),
-        pytest.param(
-            "I could not fix this.\n",
-            "not a diff: no 'diff --git' line and no '---' line with '+++' after it"
-            " (write it with 'git diff')",
-            id="prose",
-        ),
         pytest.param(
             HUNK,
             "malformed diff: patch fragment without header at line 1",
@@ -61,16 +54,6 @@ def create(path: str, mode: str = "100644") -> str:
             id="fuzz-needed",
         ),
         pytest.param(
-            PLAIN.replace("-    b = 2\n", "-    b = 3\n"),
-            "does not apply: 'pkg/m.py' has no lines like those of the hunk for line 3",
-            id="context-mismatch",
-        ),
-        pytest.param(
-            PLAIN + "@@ -12,2 +12,2 @@\n     a = 4\n-    return b - x\n+    return x\n",
-            "does not apply: 'pkg/m.py' has no lines like those of the hunk for line 12",
-            id="second-hunk",
-        ),
-        pytest.param(
             PLAIN + edit("pkg/other.py", "@@ -1,2 +1,2 @@\n-none\n+one = 2\n two = 2\n"),
             "does not apply: 'pkg/other.py' has no lines like those of the hunk for line 1",
             id="two-files-one-fails",
@@ -79,41 +62,10 @@ def create(path: str, mode: str = "100644") -> str:
             edit("pkg/gone.py"), "file missing: 'pkg/gone.py' is not in the tree", id="missing"
         ),
         pytest.param(
-            "--- gone.py\n+++ gone.py\n" + ONE,
-            "file missing: 'gone.py' is not in the tree",
-            id="missing-no-prefix",
-        ),
-        pytest.param(
-            create("pkg/m.py"),
-            "file exists: 'pkg/m.py' is in the tree and the patch creates it",
-            id="exists",
-        ),
-        pytest.param(
             "--- a/pkg/other.py\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-one = 1\n-two = 2\n-three = 3\n"
             + edit("pkg/other.py"),
             "git apply: path pkg/other.py has been renamed/deleted",
             id="changed-after-deletion",
-        ),
-        pytest.param(
-            "--- a/pkg/other.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-one = 1\n",
-            "does not apply: 'pkg/other.py' has no lines like those of the hunk for line 1",
-            id="more-lines",
-        ),
-        pytest.param(
-            "diff --git a/pkg/m.py b/pkg/other.py\nsimilarity index 100%\nrename from pkg/m.py\n"
-            "rename to pkg/other.py\n",
-            "file exists: 'pkg/other.py' is in the tree and the patch creates it",
-            id="rename-onto",
-        ),
-        pytest.param(
-            create("pkg/passwd", "120000"),
-            "it makes a link or a submodule; only files may change",
-            id="new-symlink",
-        ),
-        pytest.param(
-            create("sub", "160000"),
-            "it makes a link or a submodule; only files may change",
-            id="submodule",
         ),
         pytest.param(
             edit("pkg/other.py", "@@ -2,0 +3 @@\n+half = 5\n"),
@@ -143,19 +95,9 @@ def create(path: str, mode: str = "100644") -> str:
             id="pipe",
         ),
         pytest.param(
-            edit("../m.py"),
-            "unsafe path: '../m.py' is no file of the project",
-            id="traversal",
-        ),
-        pytest.param(
             create("pkg/../../m.py"),
             "unsafe path: 'pkg/../../m.py' is no file of the project",
             id="traversal-inside",
-        ),
-        pytest.param(
-            "--- /etc/passwd\n+++ /etc/passwd\n" + ONE,
-            "unsafe path: '/etc/passwd' is no file of the project",
-            id="absolute",
         ),
         pytest.param(
             create("/etc/new"),

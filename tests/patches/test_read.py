@@ -21,13 +21,6 @@ def test_patches_come_sorted_with_their_path_as_name(tmp_path: Path) -> None:
     assert len({patch.id for patch in patches}) == 3
 
 
-def test_the_id_is_the_content(tmp_path: Path) -> None:
-    (tmp_path / "a.diff").write_text(PLAIN, encoding="utf-8")
-    (tmp_path / "b.diff").write_text(PLAIN, encoding="utf-8")
-    one, two = read_patches(tmp_path)
-    assert one.id == two.id
-
-
 def test_no_byte_is_lost(tmp_path: Path) -> None:
     data = bytes(range(256)) + b"\r\n\xff"
     (tmp_path / "a.diff").write_bytes(data)

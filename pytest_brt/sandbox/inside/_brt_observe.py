@@ -29,7 +29,9 @@ def belongs(module, packages):
 
 
 def describe(error, packages):
-    """Return an exception as plain data; frames of our own files are left out."""
+    """Return fields of an event that tell of an exception; frames of our own files are left out."""
+    if type(error).__name__ == "CollectError":  # what was raised in a module is why
+        error = error.__cause__ or error.__context__ or error
     frames = [
         [frame.f_code.co_filename, line, frame.f_code.co_name]
         for frame, line in walk_tb(error.__traceback__)
@@ -37,16 +39,20 @@ def describe(error, packages):
     ]
     if isinstance(error, SyntaxError) and error.filename:
         frames.append([str(error.filename), error.lineno or 0, "<module>"])
+    # The middle is cut out.
+    frames = frames[:FRAME_LIMIT] + frames[FRAME_LIMIT:][-FRAME_LIMIT:]
     message = message_of(error)
     if type(error).__name__ == "FixtureLookupError":  # pytest's own says it elsewhere
         message = "fixture %r not found" % getattr(error, "argname", "")
     is_misuse = isinstance(error, (TypeError, AttributeError))
-    return {
+    raised = {
         "type": type_name(type(error)),
         "message": message,
         "bases": [type_name(kind) for kind in type(error).__mro__[1:-1]],
-        # The middle is cut out.
-        "frames": frames[:FRAME_LIMIT] + frames[FRAME_LIMIT:][-FRAME_LIMIT:],
+        "frames": [dict(zip(("path", "line", "function"), frame)) for frame in frames],
+    }
+    return {
+        "raised": raised,
         "denied": denial_of(error),
         "about_project": is_misuse and names_project(message, packages),
     }

@@ -37,19 +37,13 @@ class Plugin:
         text = getattr(report, "wasxfail", report.longrepr)
         if isinstance(text, tuple):
             text = text[-1]
-        return {
-            "when": when,
-            "outcome": report.outcome,
-            "xfail": hasattr(report, "wasxfail"),
-            "text": str(text or "")[-OUTPUT_LIMIT:],
-            "raised": excinfo and self.describe(excinfo.value),
-        }
-
-    def describe(self, error):
-        """Return an exception, or the one in a module that is why pytest cannot collect it."""
-        if type(error).__name__ == "CollectError":
-            error = error.__cause__ or error.__context__ or error
-        return observe.describe(error, self.order["packages"])
+        return dict(
+            observe.describe(excinfo.value, self.order["packages"]) if excinfo else {},
+            when=when,
+            outcome=report.outcome,
+            xfail=hasattr(report, "wasxfail"),
+            text=str(text or "")[-OUTPUT_LIMIT:],
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_parse(self, pluginmanager, args):
@@ -108,9 +102,8 @@ class Plugin:
             child = os.fork()
         if child:
             _, status = os.waitpid(child, 0)
-            code = (
-                -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-            )
+            # One of the two is 0.
+            code = os.WEXITSTATUS(status) - os.WTERMSIG(status)
             self.send("joined", node=item.nodeid, code=code)
         else:
             runner.pytest_runtest_protocol(item, None)  # which also takes all fixtures down
@@ -184,7 +177,5 @@ def main(order, send):
     arguments += ["--rootdir", order["folder"], "--confcutdir", order["folder"]]
     arguments += ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q"]
     arguments += ["--tb=short", "--continue-on-collection-errors", *order["options"]]
-    if not order["has_settings"]:
-        arguments += ["-c", os.devnull]
     sys.argv[:] = ["pytest", *arguments]
     sys.exit(pytest.main(arguments, plugins=[plugin]))

@@ -76,14 +76,15 @@ class Session:
         try:
             value = self.execute("\n" * self.line + source + "\n")
         except BaseException as error:
-            raised = observe.describe(error, self.packages)
+            raised = observe.describe(error, self.packages)["raised"]
         self.line += source.count("\n") + 1
         observed = {
             "value": value,
             "stdout": self.take_printed(),
             "database": self.has_database,
+            "raised": raised,
         }
-        self.send("observed", observed=observed, raised=raised)
+        self.send("observed", observed=observed)
 
     def take_printed(self):
         """Return what was printed since the last call."""
@@ -114,7 +115,6 @@ class Session:
         is_equal = self.attempt(lambda: bool(eval(text, dict(self.space)) == value))
         return {
             "type": observe.type_name(type(value)),
-            "is_none": value is None,
             "repr": text,
             "text": self.attempt(lambda: str(value)[:TEXT_LIMIT]) or "",
             "evaluable": len(text) < TEXT_LIMIT and bool(is_equal),

@@ -24,12 +24,8 @@ def tell_interpreter(order, send):
         for point in distribution.entry_points:
             if point.group == "pytest11":
                 plugins.add(point.name)
-    answer = {
-        "version": sys.version_info[:2],
-        "plugins": sorted(plugins),
-        "paths": sys.path,
-    }
-    send("interpreter", interpreter=answer)
+    version = sys.version_info[:2]
+    send("interpreter", version=version, plugins=sorted(plugins), paths=sys.path)
 
 
 def main():
