@@ -9,7 +9,7 @@ that makes words up has not read it, and is not believed, whatever it says.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import partial
@@ -18,7 +18,6 @@ from pytest_brt.agents.prompts import clean, cut, system_and_user
 from pytest_brt.agents.reply import first_object
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.model.model import Model
-from pytest_brt.model.request import Request
 from pytest_brt.observe.run_snippets import functions_run
 from pytest_brt.oracle.judge import failing_line, rescored
 from pytest_brt.project.index import Index
@@ -180,23 +179,16 @@ def with_opinion(item: JudgedTest, findings: Findings, model: Model) -> JudgedTe
     failure = (
         f"{run.raised.type}: {clean(run.raised.message)}" if run.raised else run_words(run)
     )
-    own = {
-        "code": item.test.source or "",
-        "line": failing_line(item.test, run),
-        "failure": cut(failure, _FAILURE),
-    }
-
-    def build(values: Mapping[str, object]) -> Request:
-        return Request(
-            messages=system_and_user("judge", **values, **own),
-            temperature=0.0,
-            max_tokens=_TOKENS,
-            schema=_SCHEMA,
-        )
-
-    said = first_object(model.text(fitted(build, findings.values, model, _CODE))).get(
-        "words"
+    build = partial(
+        system_and_user,
+        "judge",
+        code=item.test.source or "",
+        line=failing_line(item.test, run),
+        failure=cut(failure, _FAILURE),
     )
+    sampling = {"temperature": 0.0, "max_tokens": _TOKENS, "schema": _SCHEMA}
+    request = fitted(findings, model, build, _CODE, **sampling)
+    said = first_object(model.text(request)).get("words")
     words = str(said).strip(" .\"'")
     if said is not None and words.lower() in ("", "none"):
         return rescored(item, confidence * _NO)

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Any
 
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
 from pytest_brt.localise.suspects import Function, find_suspects, nearest_test_file
 from pytest_brt.model.model import Model
-from pytest_brt.model.request import Request, estimate
+from pytest_brt.model.request import Message, Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.project.definitions import Definition
 from pytest_brt.project.imports import project_imports
@@ -178,12 +179,13 @@ def _session(seen: Sequence[Observation]) -> str:
 
 
 def fitted(
-    build: Callable[[Mapping[str, object]], Request],
-    values: Callable[[int], dict[str, object]],
+    findings: Findings,
     model: Model,
+    build: Callable[..., tuple[Message, ...]],
     code: int = CODE,
+    **sampling: Any,
 ) -> Request:
-    """Return a request that fits the model.
+    """Return a request that fits the model, with the messages that `build` makes of the findings.
 
     First there is less than so many characters of code, by whole definitions; then parts go in an
     order; last the report is cut in the middle.
@@ -191,20 +193,20 @@ def fitted(
     Raises:
         Overflowed: it does not fit with all of that.
     """
-    current = values(code)
+    values = findings.values(code)
     while True:
-        request = build(current)
+        request = Request(messages=build(**values), **sampling)
         over = estimate(request.messages) + request.max_tokens - model.context
         if over <= 0:
             return request
-        report = str(current["report"])
+        report = str(values["report"])
         if code:
             code = code // 2 if code > 1_000 else 0
-            current["files"] = values(code)["files"]
-        elif part := next((name for name in _PARTS if current[name]), ""):
-            current[part] = ""
+            values["files"] = findings.values(code)["files"]
+        elif part := next((name for name in _PARTS if values[name]), ""):
+            values[part] = ""
         elif len(report) > 3 * over + 200:
-            current["report"] = cut(report, len(report) - 3 * over - 200)
+            values["report"] = cut(report, len(report) - 3 * over - 200)
         else:
             raise Overflowed(
                 f"the prompt is {over} tokens too long for a context of {model.context} (give "
