@@ -107,9 +107,10 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
                 )
             end = edit.first
             lines[edit.first - 1 : edit.last] = [one + carriage for one in edit.lines]
+        text = "\n".join(lines)
         if path.endswith(".py") and parses(source.text):
-            parse("\n".join(lines))
-        return source.encode("\n".join(lines))
+            parse(text)
+        return source.encode(text)
     except SyntaxError as error:
         line = error.lineno or 1
         raise FixProblem(

@@ -124,8 +124,9 @@ def named(name: str, names: Iterable[str]) -> str:
     """
     known = list(names)
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    if name in known or plain in known:
-        return name if name in known else plain
+    for same in (name, plain):
+        if same in known:
+            return same
     like = [one for one in known if len(plain) > 2 and (plain in one or one in plain)]
     like = like or difflib.get_close_matches(plain, known, n=2, cutoff=0.9)
     return like[0] if len(like) == 1 else ""

@@ -107,9 +107,9 @@ class Child(Server):
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.key, self.is_known = secrets.token_hex(16), False
-        told = (self.engine, str(self.path), str(self.port), str(self.context))
+        settings = map(str, (self.engine, self.path, self.port, self.context))
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, *told],
+            [sys.executable, "-P", "-m", __name__, *settings],
             stdin=subprocess.PIPE,  # it ends when this is closed
             stdout=log,
             stderr=log,

@@ -43,6 +43,8 @@ _SCHEMA = (
     '{"type": "object", "properties": {"words": {"type": "string", "maxLength": 400}}, '
     '"required": ["words"]}'
 )
+#: Stands for an answer that cannot be read: too short to be in a report.
+_UNREAD = "?"
 #: Characters of a failure, and of code that is shown with a test.
 _FAILURE, _CODE = 1_500, 4_000
 #: Share of a quotation's words that must follow each other in the report. With fewer words than the
@@ -98,7 +100,7 @@ class Auto:
                     self._note("model-failed", f"{name}: {error}")
             if any(item.judgement.counts for item in self.made.tests):
                 break
-        if problem is not None and not bench.model.usage.is_answered:
+        if problem is not None and not bench.model.usage.cost.calls:
             if not self.made.tests and not late:
                 raise problem
             self._note("without-model", f"without the model: {problem}")
@@ -188,13 +190,13 @@ def with_opinion(item: JudgedTest, findings: Findings, model: Model) -> JudgedTe
     )
     sampling = {"temperature": 0.0, "max_tokens": _TOKENS, "schema": _SCHEMA}
     request = fitted(findings, model, build, _CODE, **sampling)
-    said = first_object(model.text(request)).get("words")
-    words = str(said).strip(" .\"'")
-    if said is not None and words.lower() in ("", "none"):
+    answer = first_object(model.text(request))
+    words = str(answer.get("words", _UNREAD)).strip(" .\"'")
+    if words.lower() in ("", "none"):
         return rescored(item, confidence * _NO)
-    if said is None or not is_in_report(words, findings.issue):
-        return item
-    return rescored(item, max(confidence, COUNTS + _CONFIRMED))
+    if is_in_report(words, findings.issue):
+        return rescored(item, max(confidence, COUNTS + _CONFIRMED))
+    return item
 
 
 def is_in_report(quote: str, issue: Issue) -> bool:

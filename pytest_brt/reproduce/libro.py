@@ -133,10 +133,10 @@ class Libro:
                 known.samples.add(self.samples)
                 reported = reported or known
             self.samples += 1
-        new = {one.test.id: one for one in self.by_path.values() if not one.runs}
-        tests = [one.test for one in new.values()]
+        new = [one for one in self.by_path.values() if not one.runs]
+        tests = [one.test for one in new]
         runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
-        for one in new.values():
+        for one in new:
             one.runs = runs[one.test.id]
 
     def clusters(self) -> list[Cluster]:

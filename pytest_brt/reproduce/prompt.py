@@ -147,7 +147,7 @@ def _imports(
     known = re.findall(r"\w+", "\n".join(own))
     likely = [place.function.partition(".")[0] for place in places[:4]]
     text = _FILE.sub(" ", f"{issue.title}\n{issue.text}")
-    words = [*likely, *re.findall(r"[A-Za-z_]\w*", text)]
+    words = [*likely, *_WORD.findall(text)]
     names = [
         one
         for one in dict.fromkeys(words)
@@ -164,9 +164,7 @@ def _session(seen: Sequence[Observation]) -> str:
     for item in seen:
         raised = item.raised
         # Some say how they were run, and nothing of the project.
-        is_ours = (
-            raised and raised.type in _OURS and not any(f.project for f in raised.frames)
-        )
+        is_ours = raised and raised.type in _OURS and raised.in_project is None
         if (item.result or item.ended) and not is_ours:
             shown.append(item)
     # That something can be imported is no news.
@@ -249,8 +247,9 @@ def show_code(
         add((path, 1, most), room)
     for one, lines in wanted.items():
         left = room - most * _LEFT
-        is_whole = add((one.path, one.line, one.end_line), min(left, most * _SHARE))
-        for line in () if is_whole else lines:
+        if add((one.path, one.line, one.end_line), min(left, most * _SHARE)):
+            continue
+        for line in lines:
             first, last = max(one.line, line - _AROUND), min(one.end_line, line + _AROUND)
             add((one.path, first, last), left)
     for one in list(wanted)[:_NEEDY]:
