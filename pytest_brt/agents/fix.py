@@ -57,7 +57,7 @@ def parse_fix(places: str, blocks: Sequence[str]) -> list[LineEdit]:
             f"{len(matches)} places are named, of which {wanted} take a block of code, and there "
             f"are {len(blocks)} ({_FORM})"
         )
-    edits: list[LineEdit] = []
+    edits = []
     left = iter(blocks)
     for match in matches:
         kind, first = match["kind"].lower(), int(match["first"])

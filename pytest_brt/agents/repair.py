@@ -104,7 +104,7 @@ def _variants(
     """Ask for variants of a fix that fails (paper 004, III-D3)."""
     code = "\n\n".join(_near(env, one.path, fix) for one in changes)
     told = {"hypothesis": env.hypothesis, "code": code, "fix": fix, "failure": failure}
-    variants: list[Changes] = []
+    variants = []
     with suppress(ModelProblem):  # the next step says it
         for reply in env.ask(env.model, "variants", _VARIANT, _VARIANTS, **told):
             with suppress(FixProblem, Refused):

@@ -83,7 +83,7 @@ class Auto:
             "invert": partial(invert, 0, bench, findings),
             "agent": partial(write_tests, 0, bench, findings),
         }
-        late: list[str] = []
+        late = []
         problem: ModelProblem | None = None
         bench.found(self.made)
         for name, way in ways.items():

@@ -70,22 +70,18 @@ class Findings:
     #: What else the prompt ``bug`` takes: what the report's code did, imports that work.
     told: Mapping[str, object]
 
-    def _wanted(self) -> Wanted:
-        """Return the definitions to show, with lines that must be seen, the likeliest first."""
-        wanted: Wanted = {}
-        likely = ((place.path, place.line) for place in self.places[:_PLACES])
-        for path, line in (*self.lines, *likely):
-            if one := self.index.definition_at(path, line):
-                wanted.setdefault(one, []).append(line)
-        return wanted
-
     def values(self, code: int = CODE) -> dict[str, object]:
         """Return the values of the prompt ``bug``, with so many characters of code."""
-        index, names = self.index, [place.function for place in self.places[:_PLACES]]
+        index, likely = self.index, self.places[:_PLACES]
+        wanted: Wanted = {}  # the likeliest first
+        for path, line in (*self.lines, *((place.path, place.line) for place in likely)):
+            if one := index.definition_at(path, line):
+                wanted.setdefault(one, []).append(line)
+        names = [place.function for place in likely]
         return {
             "title": self.issue.title,
             "report": report_text(self.issue),
-            "files": show_code(self._wanted(), index, code, self.whole) if code else [],
+            "files": show_code(wanted, index, code, self.whole) if code else [],
             "host_path": self.host,
             "host": show_tests(self.host, index, _TESTS, names) if self.host else "",
             **self.told,
@@ -111,7 +107,7 @@ def gather(
     seen = observed.observations if observed else ()
     raised = observed.raised if observed else ()
     places = find_suspects(issue, index, ran=ran, raised=raised, paths=bench.buggy)
-    lines: list[tuple[str, int]] = []
+    lines = []
     for one in (*reversed(read_tracebacks(issue.text)), *raised):
         for frame in reversed(one.frames):
             path = index.layout.find_path(frame.path)
