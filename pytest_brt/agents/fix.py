@@ -57,7 +57,7 @@ def parse_fix(places: str, blocks: Sequence[str]) -> list[LineEdit]:
             f"{len(matches)} places are named, of which {wanted} take a block of code, and there "
             f"are {len(blocks)} ({_FORM})"
         )
-    edits: list[LineEdit] = []
+    edits = []
     left = iter(blocks)
     for match in matches:
         kind, first = match["kind"].lower(), int(match["first"])
@@ -107,9 +107,10 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
                 )
             end = edit.first
             lines[edit.first - 1 : edit.last] = [one + carriage for one in edit.lines]
+        text = "\n".join(lines)
         if path.endswith(".py") and parses(source.text):
-            parse("\n".join(lines))
-        return source.encode("\n".join(lines))
+            parse(text)
+        return source.encode(text)
     except SyntaxError as error:
         line = error.lineno or 1
         raise FixProblem(

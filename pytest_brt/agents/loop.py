@@ -81,9 +81,7 @@ class Agent:
     def opening(self, values: Mapping[str, object]) -> tuple[Message, ...]:
         """Return the messages that a dialogue begins with, of the `values` of its prompts."""
         tools = "\n".join(map(describe, self.tools))
-        return system_and_user(
-            self.prompt, **{**values, "tools": tools, "steps": self.steps}
-        )
+        return system_and_user(self.prompt, **values, tools=tools, steps=self.steps)
 
 
 def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Trajectory:

@@ -88,11 +88,12 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
         failure = render("trial", variants=(), **told)
         written = _variants(env, "\n".join([changes, *code]), fix, failure)
         variants = env.try_fixes(written, FixSource.VARIANT)
-    stands = any(one.stands for one in (trial, *variants))
+    trials = [trial, *variants]
+    stands = any(one.stands for one in trials)
     return Observation(
         render("trial", variants=variants, **told),
         verdict=Verdict.PASS if stands else Verdict.FAIL,
-        diffs=tuple(one.fix.patch.text for one in (trial, *variants)),
+        diffs=tuple(one.fix.patch.text for one in trials),
         is_over=stands and env.ends_early,
     )
 
@@ -102,10 +103,10 @@ def _variants(
 ) -> list[Changes]:
     """Ask for variants of a fix that fails (paper 004, III-D3)."""
     code = "\n\n".join(_near(env, one.path, fix) for one in changes)
-    values = {"hypothesis": env.hypothesis, "code": code, "fix": fix, "failure": failure}
-    variants: list[Changes] = []
+    told = {"hypothesis": env.hypothesis, "code": code, "fix": fix, "failure": failure}
+    variants = []
     with suppress(ModelProblem):  # the next step says it
-        for reply in env.ask(env.model, "variants", _VARIANT, _VARIANTS, **values):
+        for reply in env.ask(env.model, "variants", _VARIANT, _VARIANTS, **told):
             with suppress(FixProblem, Refused):
                 variants.append(apply_fix(_fix_of(reply), env))
     return variants
@@ -117,8 +118,8 @@ def _variants(
 def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     """Describe a change of the code in words, with names and lines; it is made for you."""
     path = env.find(path)
-    values = {"path": path, "code": _near(env, path, prompt), "task": prompt}
-    (reply,) = env.ask(env.editor, "edit_code", _EDIT, **values)
+    code = _near(env, path, prompt)
+    (reply,) = env.ask(env.editor, "edit_code", _EDIT, path=path, code=code, task=prompt)
     fix = [edit._replace(path=path) for edit in _fix_of(reply)]
     changes = apply_fix(fix, env)
     env.changed[path] = changes[0].content or b""
@@ -174,12 +175,10 @@ def generate_method_body(env: RepairWork, path: str, name: str) -> str:
     path = env.find(path)
     method = definitions_called(env, path, name)[0]
     before = "\n".join(env.lines(path)[: method.line - 1])[-env.editor.context :]
-    values = {
-        "path": path,
-        "before": before,
-        "signature": f"{method.name}{method.signature}",
-    }
-    (reply,) = env.ask(env.editor, "method", _METHOD, **values)
+    head = f"{method.name}{method.signature}"
+    (reply,) = env.ask(
+        env.editor, "method", _METHOD, path=path, before=before, signature=head
+    )
     code = fenced((fenced_blocks(reply.text) or [reply.text])[0], "python")
     return f"{method.qualname}, written without sight of the present one:\n{code}"
 

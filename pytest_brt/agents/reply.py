@@ -86,11 +86,9 @@ def _call(tool: Tool, found: Mapping[str, object], blocks: list[str]) -> Call:
     values |= {
         meant: _plain(v) for key, v in found.items() if (meant := named(key, values))
     }
-    inside = values.get("code")
+    inside = values.pop("code", None)
     if isinstance(inside, str) and inside.strip() and not blocks:
         blocks = fenced_blocks(inside) or [inside]
-    if blocks:
-        values.pop("code", None)
     missing = [
         repr(name) for name, value in values.items() if value is inspect.Parameter.empty
     ]
@@ -99,7 +97,6 @@ def _call(tool: Tool, found: Mapping[str, object], blocks: list[str]) -> Call:
         raise Refused(
             f"{tool.__name__} needs {needed}. Write it like this:\n{example(tool)}"
         )
-    values.pop("code", None)
     code = tuple(blocks) if takes_code else ()
     return Call(action=tool.__name__, arguments=tuple(values.items()), code=code)
 

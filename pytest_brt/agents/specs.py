@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pytest_brt.agents import repair
 from pytest_brt.agents.loop import Agent
@@ -35,7 +35,7 @@ PASSERINE = Agent(
 _READING = ("read_range", "get_classes_and_methods", "extract_method", "extract_tests")
 _SEARCHING = ("search_code_base", "find_similar_api_calls", "generate_method_body")
 #: State → tool → the state after it; the names are those of paper 004.
-STATES: Mapping[str, Mapping[str, str]] = {
+STATES = {
     "understand": {
         **dict.fromkeys((*_READING, "run_tests", "run_fault_localization"), "understand"),
         "express_hypothesis": "collect",
@@ -89,11 +89,20 @@ REPAIR_AGENT = Agent(
     name="repairagent",
     prompt="repair",
     tools=(
-        *(read_range, get_classes_and_methods, extract_method, repair.extract_tests),
-        *(search_code_base, find_similar_api_calls, repair.generate_method_body),
-        *(repair.run_tests, repair.run_fault_localization, repair.write_fix),
-        *(repair.express_hypothesis, repair.discard_hypothesis),
-        *(repair.collect_more_information, repair.goal_accomplished),
+        read_range,
+        get_classes_and_methods,
+        extract_method,
+        repair.extract_tests,
+        search_code_base,
+        find_similar_api_calls,
+        repair.generate_method_body,
+        repair.run_tests,
+        repair.run_fault_localization,
+        repair.write_fix,
+        repair.express_hypothesis,
+        repair.discard_hypothesis,
+        repair.collect_more_information,
+        repair.goal_accomplished,
     ),
     steps=40,
     temperature=0.0,
@@ -106,8 +115,12 @@ AUTO_REPAIR = Agent(
     name="auto",
     prompt="auto_repair",
     tools=(
-        *(cat, code_search, find_similar_api_calls),
-        *(repair.run_tests, repair.write_fix, repair.finish),
+        cat,
+        code_search,
+        find_similar_api_calls,
+        repair.run_tests,
+        repair.write_fix,
+        repair.finish,
     ),
     steps=25,
     temperature=0.0,

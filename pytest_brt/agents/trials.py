@@ -99,7 +99,7 @@ class RepairWork(Workspace):
         tests = [*self._failing(), *(Test(id=path, path=path) for path in nearest)]
         runs = self.engine.run(tests, watch=files, seconds=_WATCHING)
         fails = sum(run.verdict is Verdict.FAIL for run in runs)
-        scores: dict[tuple[str, int], float] = {}
+        scores = {}
         for path in files:
             masks = [(run.verdict, int(dict(run.ran).get(path, "0"), 16)) for run in runs]
             for number in range(1, len(self.lines(path)) + 1):
@@ -132,10 +132,10 @@ class RepairWork(Workspace):
         # One of several that a model wrote may well demand something wrong.
         trusted = [one for one in self.failing if one.test.origin.author is Author.PERSON]
         passes = all(one.test.id in green for one in (*self.failing[:1], *trusted))
-        guarded = None
+        guarded, root = None, self.index.root
         if passes and self.is_guarded:
-            _, guarded = self.guard.run([], changes, touched_by(changes, self.root))
-        text = canonical_diff(changes, self.root)
+            _, guarded = self.guard.run([], changes, touched_by(changes, root))
+        text = canonical_diff(changes, root)
         named = content_id(text)
         fix = FoundFix(
             patch=Patch(id=named, name=f"fix-{named[:8]}.diff", text=text),

@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pytest_brt.agents.prompts import numbered, render, report_text, system_and_user
 from pytest_brt.model.model import Model
@@ -61,11 +60,6 @@ class Workspace:
     opening: tuple[Message, ...] = ()
     steps: list[Step] = field(default_factory=list)
 
-    @property
-    def root(self) -> Path:
-        """The project's folder."""
-        return self.index.root
-
     def next_seed(self) -> int:
         """Return the seed of this step's questions."""
         return (self.seed + 1000 * len(self.steps)) % 2**31
@@ -103,9 +97,10 @@ class Workspace:
 
     def on_disk(self, path: str) -> bytes:
         """Return a file as the project has it, b"" where it has none."""
-        if path not in self.index.layout.files or escapes_root(self.root, path):
+        root = self.index.root
+        if path not in self.index.layout.files or escapes_root(root, path):
             return b""
-        return (self.root / path).read_bytes()
+        return (root / path).read_bytes()
 
     def read(self, path: str) -> bytes:
         """Return a file as it is now, b"" where there is none."""
@@ -124,8 +119,9 @@ def named(name: str, names: Iterable[str]) -> str:
     """
     known = list(names)
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    if name in known or plain in known:
-        return name if name in known else plain
+    for same in (name, plain):
+        if same in known:
+            return same
     like = [one for one in known if len(plain) > 2 and (plain in one or one in plain)]
     like = like or difflib.get_close_matches(plain, known, n=2, cutoff=0.9)
     return like[0] if len(like) == 1 else ""
@@ -191,7 +187,7 @@ def find_similar_api_calls(env: Workspace, name: str) -> str:
 
 def _lines_with(env: Workspace, text: str, bracket: str) -> str:
     """Return the lines with a text, definitions first and tests last; only calls with a bracket."""
-    hits: list[tuple[bool, bool, str, int, str]] = []
+    hits = []
     wanted = f"{text}{bracket}".lower()
     for path in env.index.layout.files:
         for number, line in enumerate(env.lines(path), 1):

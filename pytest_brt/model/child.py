@@ -107,9 +107,9 @@ class Child(Server):
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.key, self.is_known = secrets.token_hex(16), False
-        told = (self.engine, str(self.path), str(self.port), str(self.context))
+        settings = map(str, (self.engine, self.path, self.port, self.context))
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, *told],
+            [sys.executable, "-P", "-m", __name__, *settings],
             stdin=subprocess.PIPE,  # it ends when this is closed
             stdout=log,
             stderr=log,
@@ -183,9 +183,6 @@ def _run_llama_cpp(path: str, port: int, context: int) -> None:
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing of requests."""
-
     HTTPServer(("127.0.0.1", port), Handler).serve_forever()
 
 
@@ -194,17 +191,19 @@ def _end_with_parent() -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def main(engine: str, path: str, port: int, context: int) -> None:
-    """Serve a model until stdin ends."""
+def main(engine: str, path: str, at: str, size: str) -> None:
+    """Serve a model at a port, with so much context, until stdin ends."""
+    port, context = int(at), int(size)
+    cells = int(context * _CELLS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     program = shutil.which("llama-server")
     if engine == "llama-cpp-python":
         _run_llama_cpp(path, port, context)
     elif program:
-        _run_program(program, path, port, int(context * _CELLS))
+        _run_program(program, path, port, cells)
     else:
-        _run_package(path, port, int(context * _CELLS))
+        _run_package(path, port, cells)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    main(*sys.argv[1:])

@@ -99,9 +99,9 @@ class Server:
         Raises:
             ModelProblem: nobody answers, or somebody else.
         """
-        status, body, text = self.send("/models", _ASKING)
+        status, text = self.send("/models", _ASKING)
         try:
-            return {str(row["id"]): _sizes(row) for row in body["data"]}
+            return {str(row["id"]): _sizes(row) for row in json.loads(text)["data"]}
         except _NONSENSE as error:
             raise ModelProblem(
                 f"--brt-model: {self.url} is not an OpenAI-compatible server (it answers {status}: "
@@ -161,16 +161,17 @@ class Server:
     ) -> tuple[list[Reply], Cost]:
         begin = time.monotonic()
         one = replace(request, n=n, seed=(request.seed + first) % 2**31)
-        body = self._complete(one, deadline)
-        usage = body.get("usage") or {}
+        text = self._complete(one, deadline)
         try:
+            body = json.loads(text)
+            usage = body.get("usage") or {}
             replies = [_reply(choice) for choice in body["choices"][:n]]
             first_length = max(1, len(replies[0].text))
             counted, made = (
                 int(usage.get(f"{of}_tokens", 0)) for of in ("prompt", "completion")
             )
         except _NONSENSE as error:
-            what = f"{self.url}: not a chat completion: {_start(str(body))}"
+            what = f"{self.url}: not a chat completion: {_start(text)}"
             raise ModelProblem(what) from error
         if _COUNTED <= counted < _CUT * estimate(request.messages):
             raise ModelProblem(
@@ -188,8 +189,8 @@ class Server:
             seconds=time.monotonic() - begin,
         )
 
-    def _complete(self, request: Request, deadline: float) -> dict[str, Any]:
-        """Return a chat completion; who is gone, or fails, is waited for."""
+    def _complete(self, request: Request, deadline: float) -> str:
+        """Return the text of a chat completion; who is gone, or fails, is waited for."""
         for pause in self.pauses:
             try:
                 return self._post(request, deadline)
@@ -197,15 +198,15 @@ class Server:
                 time.sleep(max(0.0, min(pause, deadline - time.monotonic())))
         return self._post(request, deadline)
 
-    def _post(self, request: Request, deadline: float) -> dict[str, Any]:
-        """Return a chat completion without the fields that the server refuses."""
+    def _post(self, request: Request, deadline: float) -> str:
+        """Return the text of a chat completion without the fields that the server refuses."""
         self.open()
         fields, left = self._fields(request), deadline - time.monotonic()
         if left <= 0:
             raise OutOfTime(f"no answer from {self.url!r} in time (--brt-budget)")
-        status, body, text = self.send("/chat/completions", min(left, _LONGEST), fields)
+        status, text = self.send("/chat/completions", min(left, _LONGEST), fields)
         if status == 200:
-            return body
+            return text
         if status < 500 and _TOO_LONG.search(text):
             self.context = self.context * 3 // 4
             raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
@@ -222,8 +223,8 @@ class Server:
         """Return the fields of a request that the server takes."""
         fields = asdict(request)
         # Nothing but `top_p` is to narrow the choice, whatever the server's own settings are.
-        fields |= {"model": self.name, "top_k": 0}
-        fields["chat_template_kwargs"] = {"enable_thinking": False}
+        thinking = {"enable_thinking": False}
+        fields |= {"model": self.name, "top_k": 0, "chat_template_kwargs": thinking}
         if schema := fields.pop("schema"):
             schema = {"name": "reply", "strict": True, "schema": json.loads(schema)}
             fields["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -235,8 +236,8 @@ class Server:
 
     def send(
         self, path: str, seconds: float, body: Mapping[str, object] | None = None
-    ) -> tuple[int, dict[str, Any], str]:
-        """Return status, JSON object and text of the answer to a GET, or with a `body` to a POST.
+    ) -> tuple[int, str]:
+        """Return status and text of the answer to a GET, or with a `body` to a POST.
 
         Raises:
             OutOfTime: there was none within so many seconds.
@@ -269,12 +270,7 @@ class Server:
         finally:
             self._open.discard(connection)
             connection.close()
-        text = data.decode("utf-8", "replace")
-        try:
-            found = json.loads(text)
-        except ValueError:
-            found = None
-        return answer.status, found if isinstance(found, dict) else {}, text
+        return answer.status, data.decode("utf-8", "replace")
 
     def close(self) -> None:
         """Cut every connection, so that whoever waits for an answer goes on."""

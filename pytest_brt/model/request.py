@@ -69,9 +69,8 @@ class Usage:
     #: By `time.monotonic`.
     deadline: float = math.inf
     cost: Cost = field(default_factory=Cost)
-    #: Why a model could not be asked, "" while all could; whether one ever answered.
+    #: Why a model could not be asked, "" while all could.
     problem: str = ""
-    is_answered: bool = False
     #: That of the work that this is a part of.
     above: Usage | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -79,7 +78,7 @@ class Usage:
     @property
     def unheard(self) -> str:
         """Why no model ever answered though one was asked, else ""."""
-        return "" if self.is_answered else self.problem
+        return "" if self.cost.calls else self.problem
 
     def part(self, deadline: float) -> Usage:
         """Return what a part of this work spends."""
@@ -89,7 +88,6 @@ class Usage:
         """Add what a request cost that was answered."""
         with self._lock:
             self.cost += cost
-            self.is_answered = True
         if self.above is not None:
             self.above.add(cost)
 

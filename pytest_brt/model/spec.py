@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,12 +72,13 @@ def find_file(name: str) -> Path:
     """
     path = Path(name).expanduser()
     known = [one for one in gguf_files() if name in (one.stem, one.name)]
-    if not path.is_file() and not known:
+    found = path if path.is_file() else next(iter(known), None)
+    if found is None:
         raise ModelProblem(
             f"--brt-model: no such file: {name!r}, and no model of that name (run 'pytest-brt "
             "models')"
         )
-    return path.resolve() if path.is_file() else known[0].resolve()
+    return found.resolve()
 
 
 def home() -> Path:
@@ -89,15 +89,15 @@ def home() -> Path:
         return Path("/nonexistent")
 
 
-def gguf_files(env: Mapping[str, str] = os.environ) -> list[Path]:
+def gguf_files() -> list[Path]:
     """Return the models in our folder, PYTEST_BRT_MODELS."""
-    data = Path(env.get("XDG_DATA_HOME") or home() / ".local/share")
-    folder = Path(env.get("PYTEST_BRT_MODELS") or data / "pytest-brt/models")
+    data = Path(os.environ.get("XDG_DATA_HOME") or home() / ".local/share")
+    folder = Path(os.environ.get("PYTEST_BRT_MODELS") or data / "pytest-brt/models")
     files = sorted(folder.rglob("*.gguf"))
     return [one for one in files if not _NO_MODEL.search(one.name)]
 
 
-def default_spec(env: Mapping[str, str] = os.environ) -> str:
+def default_spec() -> str:
     """Return the model where none is named: the only file in our folder, or "none"."""
-    ours = gguf_files(env)
+    ours = gguf_files()
     return f"gguf:{ours[0]}" if len(ours) == 1 else "none"

@@ -119,8 +119,7 @@ class Ranking:
         # One that does as the unpatched code is held against all that come near it.
         if doubt is not None and doubt.code == "as-unpatched":
             leading = comparable(ranks)
-        tried = [one for one in leading if one.result.outcomes]
-        telling = find_difference(tried, self.calls) if len(tried) > 1 else None
+        telling = find_difference(leading, self.calls)
         return (telling,) if telling else ()
 
 

@@ -54,7 +54,7 @@ def read_options(
             tuple(read) if kind in _REPEATED else [None, *read][-1]
         )
     if values["model"] == "auto":
-        values["model"] = environ.get("PYTEST_BRT_MODEL") or default_spec(environ)
+        values["model"] = environ.get("PYTEST_BRT_MODEL") or default_spec()
     if values["repair"]:  # what is repaired is reproduced first
         values["issue"] = tuple(dict.fromkeys((*values["issue"], values["repair"])))
     values["jobs"] = values["jobs"] or os.cpu_count() or 1

@@ -72,10 +72,9 @@ def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
 
     What is assigned to a name stands in its place.
     """
-    functions = (
-        node for node in ast.walk(parse_or_empty(source)) if isinstance(node, Function)
-    )
-    for function in functions:
+    for function in ast.walk(parse_or_empty(source)):
+        if not isinstance(function, Function):
+            continue
         values: dict[str, str] = {}
         for node in function.body:
             code = _NAME.sub(lambda name: values.get(name[0], name[0]), ast.unparse(node))  # noqa: B023

@@ -12,7 +12,7 @@ from pytest_brt.errors import PatchProblem, SandboxProblem
 from pytest_brt.guard import Guard
 from pytest_brt.oracle.judge import missing_here
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.changes import Touched, touched_by
+from pytest_brt.patches.changes import touched_by
 from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.rank.asserted_bugs import without_asserted_bugs
 from pytest_brt.rank.patch_tests import is_own
@@ -56,12 +56,10 @@ def evaluate(
     root = Path(runner.subject.root)
     try:
         applied = apply_patch(patch, root)
-        touched = touched_by(applied.changes, root)
     except PatchProblem as problem:
-        refused = Note(code=problem.code, text=str(problem))
-        return PatchResult(patch=patch, refused=refused)
+        return PatchResult(patch=patch, refused=Note(code=problem.code, text=str(problem)))
     bug_tests = tuple(judged for judged in tests if judged.judgement.candidate)
-    work = partial(_run, patch, applied.changes, touched, bug_tests, calls, runner, guard)
+    work = partial(_run, patch, applied.changes, bug_tests, calls, runner, guard)
     normal = patch_key(applied.changes)
     ran = share(normal, work)
     # That its code cannot be imported is nothing that a patch's own test would favour.
@@ -84,7 +82,6 @@ def evaluate(
 def _run(
     patch: Patch,
     changes: tuple[FileChange, ...],
-    touched: Touched,
     bug_tests: tuple[JudgedTest, ...],
     calls: Sequence[Variation],
     runner: Runner,
@@ -95,7 +92,7 @@ def _run(
     if guard is None:
         runs = runner.run(targets, changes)
     else:
-        runs, guarded = guard.run(targets, changes, touched)
+        runs, guarded = guard.run(targets, changes, touched_by(changes, guard.root))
         guarded = without_asserted_bugs(guarded, bug_tests, guard.root)
     ids = {test.id for test in targets}
     cells = tuple(_cell(run) for run in runs if run.test in ids)
@@ -108,13 +105,13 @@ def _run(
 
 def _effects(result: PatchResult, tests: Sequence[JudgedTest]) -> Iterator[Note]:
     """Yield that no test reached a patch, or that none shows that it changes anything."""
-    if result.cells and all(cell.exercised is False for cell in result.cells):
+    if not result.cells:
+        return
+    if all(cell.exercised is False for cell in result.cells):
         yield Note(code="not-exercised", text="no test reached the patched lines")
-    before = {
-        t.test.id: t.judgement.runs[0].raised_briefly for t in tests if t.judgement.runs
-    }
+    before = {t.test.id: t.judgement.runs[0].raised_briefly for t in tests}
     same = [cell.raised and cell.raised == before.get(cell.test) for cell in result.cells]
-    if same and all(same) and not result.regressions:
+    if all(same) and not result.regressions:
         text = "no bug test shows that it changes anything"
         yield Note(code="changes-nothing-shown", text=text)
 

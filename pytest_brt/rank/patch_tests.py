@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from textwrap import dedent
 
@@ -32,7 +32,6 @@ from pytest_brt.types import (
     OracleKind,
     Origin,
     Patch,
-    TestRun,
     Verdict,
 )
 from pytest_brt.types.report import Reading
@@ -41,23 +40,20 @@ from pytest_brt.types.report import Reading
 _MOST = 20
 #: Wall-clock seconds of one of them, and of all.
 _EACH, _ALL = 20.0, 120.0
-_FILE = re.compile(r"^\+\+\+ (?:[a-z]/)?([^\t\n]+\.py)(?:\t|$)", re.MULTILINE)
+_RATING = Rating(evidence=Evidence.PATCH_TEST)
+#: An added line, or the name of a changed file, that speaks of tests.
+_SPEAKS = re.compile(r"^\+.*(?:(?:\b|_)test|assert)", re.MULTILINE)
 
 
 def may_bring_tests(patch: Patch) -> bool:
     """Say, from its text alone, whether a patch may have tests in it."""
-    return (
-        any(is_test_path(path) for path in _FILE.findall(patch.text))
-        or "assert " in patch.text
-    )
+    return _SPEAKS.search(patch.text) is not None
 
 
 def is_own(judged: JudgedTest, patch: Patch) -> bool:
     """Say whether a test came with a patch or from its source: such a one says nothing of it."""
     origin = judged.test.origin
-    return patch.name in origin.patches or (
-        bool(patch.source) and patch.source in origin.sources
-    )
+    return patch.name in origin.patches or patch.source in origin.sources
 
 
 def find_patch_tests(
@@ -77,14 +73,14 @@ def find_patch_tests(
                 c for c in changes if is_test_path(c.path) or collected.has_file(c.path)
             ]
             for key, new in islice(_tests_in(ours, root, collected), _MOST):
-                origin = tests.get(key, new).origin
-                sources = {*origin.sources, patch.source} - {""}
+                known = tests.get(key, new)
+                sources = {*known.origin.sources, patch.source} - {""}
                 origin = replace(
-                    origin,
-                    patches=(*origin.patches, patch.name),
+                    known.origin,
+                    patches=(*known.origin.patches, patch.name),
                     sources=tuple(sorted(sources)),
                 )
-                tests[key] = replace(tests.get(key, new), issue=issue, origin=origin)
+                tests[key] = replace(known, issue=issue, origin=origin)
     return tuple(tests.values())
 
 
@@ -98,14 +94,14 @@ def _tests_in(
         path, source = change.path, change.content.decode("utf-8", "replace")
         file = root / path
         before = file.read_bytes() if file.is_file() else None
-        kinds = collected if collected.has_file(path) else CollectionPatterns()
         support = tuple(other for other in ours if other is not change)
-        for node, code in altered_tests(before, change.content, kinds).items():
-            known = ("brought", path, node, source, *(other.path for other in support))
+        for node, code in altered_tests(before, change.content, collected).items():
             yield (
                 test_key(dedent(code)),
                 CandidateTest(
-                    id=content_id(*known),
+                    id=content_id(
+                        "brought", path, node, source, *(o.path for o in support)
+                    ),
                     name=node,
                     issue="",
                     origin=Origin(strategy="patch"),
@@ -135,23 +131,20 @@ def judge_patch_tests(
     watch = tuple(sorted({path for touched in pool for path in touched.files}))
     runs = run_tests(tests, runner, repeat, watch=watch, test_seconds=_EACH, seconds=_ALL)
     # Where no line of any test was seen, none could be.
-    seen = pool if any(one.ran for some in runs.values() for one in some) else ()
-    return tuple(_judged(test, runs[test.id], seen, facts) for test in tests)
+    seen = pool if any(run.ran for run in chain.from_iterable(runs.values())) else ()
+    judged = [judge(test, runs[test.id], facts, _RATING) for test in tests]
+    return tuple(_relevant(one, seen) for one in judged)
 
 
-def _judged(
-    test: CandidateTest,
-    runs: tuple[TestRun, ...],
-    pool: Sequence[Touched],
-    facts: Reading | None,
-) -> JudgedTest:
-    judged = judge(test, runs, facts, Rating(evidence=Evidence.PATCH_TEST))
+def _relevant(judged: JudgedTest, pool: Sequence[Touched]) -> JudgedTest:
+    """Return a test, which is no candidate where it says nothing of the patches in `pool`."""
     if not judged.judgement.candidate:
         return judged
-    why_not = ""
+    runs = judged.judgement.runs
     if runs[0].mismatch:
         why_not = "needs something that only its patch brings"
     elif pool and not any(touched.is_run(runs[0].ran) for touched in pool):
         why_not = "runs nothing that a patch changes"
-    refusal = refused(Verdict.FAIL, why_not, runs)
-    return replace(judged, judgement=refusal) if why_not else judged
+    else:
+        return judged
+    return replace(judged, judgement=refused(Verdict.FAIL, why_not, runs))

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import groupby
 from pathlib import Path
 
 from pytest_brt.rank.remarks import SPECIAL
@@ -24,6 +22,7 @@ from pytest_brt.types import (
     Rank,
     Review,
     Standing,
+    TestRun,
     Verdict,
 )
 
@@ -63,8 +62,8 @@ def rank(
     # It is known all the same how many existing tests those break that apply.
     if not bug_tests:
         applied = [one for one in unrated if one.result.applies]
-        unrated = [*_placed(applied, _broken), *unrated[len(applied) :]]
-    known = measured_leaders() if leaders is None else leaders
+        unrated[: len(applied)] = _placed(applied, [*map(_broken, applied)])
+    known = leaders or measured_leaders()
     return (*_with_standings(scored, deciding, known), *unrated)
 
 
@@ -76,13 +75,13 @@ def _with_epr(result: PatchResult, results: Iterable[PatchResult]) -> Rank:
     """
     verdicts = list(result.verdicts.values())
     passed, total = verdicts.count(Verdict.PASS), len(verdicts)
-    same = [other.patch.name for other in results if other.program == result.program]
+    same = [other for other in results if other.program == result.program]
     return Rank(
         result=result,
         epr=passed / total if total else None,
         passed=passed,
         total=total,
-        copies=tuple(name for name in same if name != result.patch.name),
+        copies=tuple(other.patch.name for other in same if other is not result),
     )
 
 
@@ -90,33 +89,36 @@ def _broken(one: Rank) -> int:
     return len(one.result.regressions)
 
 
-def _placed(ranks: Iterable[Rank], key: Callable[[Rank], object]) -> list[Rank]:
-    """Return `ranks` in their order with the places that all of equal `key` share."""
-    placed: list[Rank] = []
-    for _, some in groupby(ranks, key=key):
-        group = list(some)
-        place = (len(placed) + 1, len(placed) + len(group))
-        placed += [replace(one, place=place) for one in group]
+def _placed(ranks: Sequence[Rank], keys: Sequence[object]) -> list[Rank]:
+    """Return `ranks` in their order with the places that all of equal key share."""
+    placed = []
+    for one, key in zip(ranks, keys, strict=True):
+        before = keys.index(key)
+        placed.append(replace(one, place=(before + 1, before + keys.count(key))))
     return placed
 
 
 def _without_own_word(
-    results: Iterable[PatchResult], tests: Sequence[JudgedTest]
+    results: Sequence[PatchResult], tests: Iterable[JudgedTest]
 ) -> list[JudgedTest]:
     """Return the tests but for those that pass on nothing but patches that bring them.
 
     Such a test is the word of its author, who may have asked for something wrong.
     """
-    own, other = set(), set()
-    for result in results:
-        own |= {
-            (c.test, result.program) for c in result.own_cells if c.verdict is Verdict.PASS
-        }
-        other |= {
-            (c.test, result.program) for c in result.cells if c.verdict is Verdict.PASS
-        }
-    words = {test for test, _ in own} - {test for test, program in other - own}
-    return [judged for judged in tests if judged.test.id not in words]
+    deciding = []
+    for judged in tests:
+        own = {one.program for one in results if _passes(one.own_cells, judged)}
+        passed = {one.program for one in results if _passes(one.cells, judged)}
+        if not own or passed - own:
+            deciding.append(judged)
+    return deciding
+
+
+def _passes(cells: Iterable[TestRun], judged: JudgedTest) -> bool:
+    """Say whether a test is among `cells`, and passes."""
+    return any(
+        cell.test == judged.test.id and cell.verdict is Verdict.PASS for cell in cells
+    )
 
 
 def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
@@ -127,23 +129,20 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     groups: dict[object, list[Rank]] = {}
     for one in sorted(ranks, key=lambda one: one.name):
         groups.setdefault(_behaviour(one.result), []).append(one)
-    rated = [
-        (
-            min((score(one.result, tests) for one in group), key=lambda each: each.order),
-            group,
-        )
-        for group in groups.values()
-    ]
+    rated = []
+    for group in groups.values():
+        scores = [score(one.result, tests) for one in group]
+        rated.append((min(scores, key=lambda each: each.order), group))
     rated.sort(key=lambda pair: pair[0].order)
-    most = min((best.odds for best, _ in rated if not best.is_at_fault), default=math.inf)
     scored: list[Rank] = []
+    odds = math.inf
     for number, (best, group) in enumerate(rated, 1):
-        odds = min(best.odds, most) if best.is_at_fault else best.odds
+        odds = min(odds, best.odds)
         share = 1 / (1 + math.exp(-odds))
         scored += [
             replace(r, group=number, score=share, because=best.reasons) for r in group
         ]
-    return _placed(scored, lambda one: rated[one.group - 1][0].order)
+    return _placed(scored, [rated[one.group - 1][0].order for one in scored])
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -151,16 +150,14 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
 
     A patch on which no bug test ran shares it with none.
     """
-    cells = [
-        c for c in (*result.cells, *result.own_cells) if c.verdict is not Verdict.INVALID
-    ]
-    passing = frozenset((cell.test, cell.verdict is Verdict.PASS) for cell in cells)
-    broken = frozenset(regression.test for regression in result.regressions)
-    return (
-        (passing, broken, result.remark(SPECIAL) is None)
-        if passing
-        else (result.patch.name,)
+    passing = frozenset(
+        (cell.test, cell.verdict is Verdict.PASS)
+        for cell in (*result.cells, *result.own_cells)
+        if cell.verdict is not Verdict.INVALID
     )
+    broken = frozenset(regression.test for regression in result.regressions)
+    alone = "" if passing else result.patch.name
+    return passing, broken, result.remark(SPECIAL) is None, alone
 
 
 # -- how sure the order is ---------------------------------------------------------------------
@@ -178,30 +175,29 @@ def _with_standings(
     if not any(one.passed for one in ranks):
         return [replace(one, standing=Standing.NO_EVIDENCE) for one in ranks]
     first, *others = ranks
-    evidence = leading_evidence(first.result, tests)
+    passed = [judged for judged in tests if _passes(first.result.cells, judged)]
+    evidence = leading_evidence(passed)
+    yours = [*filter(_is_yours, passed)]
+    behind = [replace(one, standing=_compare(one, first, yours)) for one in others]
+    rivals = {one.standing for one in behind if one.name not in first.copies}
     leader = replace(first, leads_by=evidence)
-    yours = {judged.test.id for judged in tests if _is_yours(judged)}
-    rivals = {
-        _compare(one, leader, yours) for one in others if one.name not in leader.copies
-    }
     if not rivals:
         return [leader, *others]
     shared = next((it for it in (Standing.TIED, Standing.CLOSE) if it in rivals), None)
-    doubt = None if shared else _doubt(leader.result, evidence, leaders)
+    doubt = None if shared else _doubt(first.result, evidence, leaders)
     alone = Standing.UNSURE if doubt else Standing.SEPARATED
-    behind = [replace(one, standing=_compare(one, leader, yours)) for one in others]
     return [replace(leader, standing=shared or alone, doubt=doubt), *behind]
 
 
-def _compare(one: Rank, leader: Rank, yours: Collection[str]) -> Standing:
-    """Return how a patch stands to the leading one; one that fails a person's test is behind."""
+def _compare(one: Rank, leader: Rank, yours: Iterable[JudgedTest]) -> Standing:
+    """Return how a patch stands to the leading one; `yours` passes there and must here, too."""
     if one.group == leader.group:
         return Standing.TIED
-    theirs, its = leader.result.verdicts, one.result.verdicts
-    passed = [test for test in yours if theirs.get(test) is Verdict.PASS]
-    if any(its.get(test, Verdict.PASS) is not Verdict.PASS for test in passed):
+    verdicts = one.result.verdicts
+    if any(verdicts.get(t.test.id, Verdict.PASS) is not Verdict.PASS for t in yours):
         return Standing.BEHIND
-    lead = _odds(leader) - _odds(one)
+    best, share = leader.score or 0.0, one.score or 0.0
+    lead = math.log(best / (1 - best) / (share / (1 - share)))
     return Standing.CLOSE if lead < _MARGIN else Standing.BEHIND
 
 
@@ -210,25 +206,15 @@ def _is_yours(judged: JudgedTest) -> bool:
     return judged.review is Review.ACCEPTED or judged.test.origin.author is Author.PERSON
 
 
-def _odds(one: Rank) -> float:
-    share = one.score or 0.0
-    return math.log(share / (1 - share))
-
-
-def leading_evidence(result: PatchResult, tests: Sequence[JudgedTest]) -> str:
-    """Return what the strongest sure test rests on that a patch passes, "" where it passes none."""
-    verdicts = result.verdicts
-    passed = [
-        judged
-        for judged in tests
-        if judged.judgement.counts and verdicts.get(judged.test.id) is Verdict.PASS
-    ]
-    if any(map(_is_yours, passed)):
+def leading_evidence(passed: Iterable[JudgedTest]) -> str:
+    """Return what the strongest sure test of those rests on, "" where there is none."""
+    sure = [judged for judged in passed if judged.judgement.counts]
+    if any(map(_is_yours, sure)):
         return YOURS
-    strongest = max(passed, key=lambda one: one.judgement.confidence, default=None)
-    return (
-        (strongest.judgement.evidence or strongest.test.origin.author) if strongest else ""
-    )
+    if not sure:
+        return ""
+    strongest = max(sure, key=lambda one: one.judgement.confidence)
+    return strongest.judgement.evidence or strongest.test.origin.author
 
 
 def _doubt(result: PatchResult, evidence: str, leaders: Leaders) -> Note | None:
@@ -264,8 +250,7 @@ def lower_bound(row: Measured) -> float:
     return (middle - math.sqrt(spread * (share * (1 - share) + spread / 4))) / (1 + spread)
 
 
-@cache
 def measured_leaders() -> Leaders:
     """Return how many patches led clearly on each kind of evidence, and how many were right."""
-    text = Path(__file__).with_name("leaders.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("leaders.toml").read_text("utf-8")
     return {name: Measured(**row) for name, row in tomllib.loads(text).items()}

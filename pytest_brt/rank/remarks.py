@@ -43,7 +43,8 @@ def remarks_on(
 
     `changes` are what the patch makes of the tree at `root`.
     """
-    for path, new in ((root / change.path, change.content) for change in changes):
+    for change in changes:
+        path, new = root / change.path, change.content
         if path.suffix == ".py" and new is not None:
             old = path.read_bytes() if path.is_file() else b""
             known = _tools(old)
@@ -72,12 +73,10 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
     Such a one asks whether something equals a value that a test holds, and the file did not hold
     before. A test that is no bug test holds what is reported, too, unless a model wrote it.
     """
-    own = [
-        t
-        for t in tests
-        if t.judgement.candidate or t.test.origin.author is not Author.MODEL
-    ]
-    reported = set().union(*(_literals(judged.test.source or "") for judged in own))
+    reported: set[str] = set()
+    for judged in tests:
+        if judged.judgement.candidate or judged.test.origin.author is not Author.MODEL:
+            reported |= _literals(judged.test.source or "")
     reported -= _literals(old)
     for node in ast.walk(parse_or_empty(new)) if old else ():
         sides: list[ast.expr] = []

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pytest_brt.rank.remarks import SPECIAL
 from pytest_brt.report.match import ADDRESS
-from pytest_brt.types import JudgedTest, PatchResult, Verdict
+from pytest_brt.types import COUNTS, JudgedTest, PatchResult, Verdict
 
 #: Log-odds of a patch about which nothing is known.
 PRIOR = -0.4
@@ -53,18 +53,12 @@ def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
         (SINGLES_OUT * bool(result.remark(SPECIAL)), "for singling out the reported input"),
     )
     moved = sorted(steps, key=lambda step: -abs(step[0]))
+    least = _HALF if result.remark("changes-nothing-shown") else COUNTS
     return Score(
         odds=PRIOR + sum(step for step, _ in steps),
         reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
         is_at_fault=bool(result.regressions)
-        or any(_is_fault(result, one) for one in failed),
-    )
-
-
-def _is_fault(result: PatchResult, failed: JudgedTest) -> bool:
-    judgement = failed.judgement
-    return judgement.counts or (
-        bool(result.remark("changes-nothing-shown")) and judgement.confidence >= _HALF
+        or any(judged.judgement.confidence >= least for judged in failed),
     )
 
 
@@ -87,7 +81,6 @@ def _voice(judged: JudgedTest) -> tuple[str, ...]:
 
     Others share it where they fail in the same words.
     """
-    origin, runs = judged.test.origin, judged.judgement.runs
-    raised = runs[0].raised if runs else None
+    origin, raised = judged.test.origin, judged.judgement.runs[0].raised
     words = (raised.type, ADDRESS.sub("0x", raised.message)) if raised else ()
     return origin.sources or origin.patches or words or (judged.test.id,)

@@ -38,6 +38,8 @@ from pytest_brt.types import (
 #: Bug tests whose calls are varied, and variations of each call.
 _TESTS, _VARIATIONS = 6, 12
 _LITERAL = ast.Constant | ast.List | ast.Tuple | ast.Set
+#: What a digit of a text becomes.
+_DIGITS = str.maketrans("0123456789", "1234567890")
 #: Characters of a result.
 _LONGEST = 500
 #: What a line of code has that raises on purpose, which may be right.
@@ -109,8 +111,7 @@ def _near(literal: ast.expr) -> list[dict[str, object]]:
     if isinstance(value, str | bytes):
         near = [value[1:], value[:-1], value * 2]
     if isinstance(value, str):
-        digits = re.sub("[0-9]", lambda match: str((int(match[0]) + 1) % 10), value)
-        near = [digits, *near, value.swapcase(), f" {value}"]
+        near = [value.translate(_DIGITS), *near, value.swapcase(), f" {value}"]
     return [{"value": value} for value in near]
 
 
@@ -134,20 +135,23 @@ def run_calls(
 
 def _outcome(results: Sequence[StatementResult], size: int) -> Outcome:
     """Return what a call gives; nothing where its set-up fails, as with impossible values."""
-    if len(results) < size or any(result.raised for result in results[:-1]):
+    if len(results) < size:
         return Outcome()
-    if raised := results[-1].raised:
+    *setup, last = results
+    if any(result.raised for result in setup):
+        return Outcome()
+    if raised := last.raised:
         frame = raised.frames[-1] if raised.frames else None
         message = ADDRESS.sub("0x", raised.message)
         return Outcome(raised=raised.type, message=message, frame=frame)
-    text = results[-1].value.repr if results[-1].value else ""
+    text = last.value.repr if last.value else ""
     return Outcome(text=text[:_LONGEST] if is_steady(text) else "")
 
 
 def _crashes_by_accident(before: Outcome, root: Path) -> bool:
     """Say whether the project's code raised by accident: at a line without raise or assert."""
     frame = before.frame
-    if frame is None or not frame.project:
+    if not (frame and frame.project):
         return False
     line = getline(str(root / frame.path), frame.line)
     return bool(line) and not _MEANT.search(line)
@@ -172,8 +176,12 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     ]
     remarks = dict.fromkeys(same, _AS_UNPATCHED) if len(same) < len(compared) else {}
     stumbling = [(call, given) for call, given in rows if call.stumbles]
-    sound = [one.name for one in compared if not one.result.regressions]
-    right = [n for n in sound if len({given[n].text for _, given in stumbling} - {""}) > 1]
+    right = [
+        one.name
+        for one in compared
+        if not one.result.regressions
+        and len({given[one.name].text for _, given in stumbling} - {""}) > 1
+    ]
     for call, given in reversed(stumbling):  # of several calls the first is shown
         if any(given[name].text for name in right):
             note = special_note(f"{call.statements[-1]} still raises {call.before.raised}")
@@ -199,10 +207,9 @@ def find_values(
 ) -> tuple[Telling, ...]:
     """Return what the calls of tests give that only say what is wrong; it decides nothing."""
     weak = {judged.test.id for judged in tests if judged.test.oracle.kind in _WEAK}
-    tried = [one for one in ranks if one.result.outcomes]
     return tuple(
         _telling(call, given)
-        for call, given in _rows(tried, calls)
+        for call, given in _rows(ranks, calls)
         if call.test in weak and not call.is_varied and {*given.values()} - {Outcome()}
     )
 
@@ -225,15 +232,17 @@ def _gives(given: Mapping[str, Outcome]) -> tuple[Given, ...]:
         if outcome != Outcome():
             names.setdefault((outcome.text, outcome.raised), []).append(name)
     return tuple(
-        Given(patches=tuple(names[key]), text=key[0], raised=key[1]) for key in names
+        Given(patches=tuple(alike), text=text, raised=raised)
+        for (text, raised), alike in names.items()
     )
 
 
 def _rows(
     ranks: Sequence[Rank], calls: Iterable[Variation]
 ) -> list[tuple[Variation, dict[str, Outcome]]]:
-    """Return each call with what it gives on patches, by their names."""
+    """Return each call with what it gives on the patches where it was run, by their names."""
+    tried = [one for one in ranks if one.result.outcomes]
     return [
-        (call, {one.name: one.result.outcomes[number] for one in ranks})
+        (call, {one.name: one.result.outcomes[number] for one in tried})
         for number, call in enumerate(calls)
     ]

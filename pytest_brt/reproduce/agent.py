@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from pytest_brt.agents.loop import Agent, run_agent
 from pytest_brt.agents.prompts import cut, describe_runs, render
@@ -89,13 +90,16 @@ def edit(
 
 def _written(env: TestWork, path: str, change: str) -> str:
     """Return the editor's answer, which holds the test (requirement 36 of the paper)."""
-    values = {
-        "path": path,
-        "content": cut(decode(env.read(path)), env.editor.context * 3 // 2),
-        "package": next(iter(env.index.packages), ""),
-        "change": change,
-    }
-    return env.ask(env.editor, "edit", _CODE, **values)[0].text
+    (reply,) = env.ask(
+        env.editor,
+        "edit",
+        _CODE,
+        path=path,
+        content=cut(decode(env.read(path)), env.editor.context * 3 // 2),
+        package=next(iter(env.index.packages), ""),
+        change=change,
+    )
+    return reply.text
 
 
 def test(env: TestWork, path: str) -> Observation:
@@ -158,7 +162,7 @@ def write_tests(number: int, bench: Workbench, findings: Findings) -> Attempt:
     values = findings.values(min(_SHOWN, bench.model.context))
     spec = replace(BRT_AGENT, steps=bench.steps or BRT_AGENT.steps)
     done = run_agent(spec, env, spec.opening({**values, "new_test": env.new_file}))
-    tests = [test for tests in env.written.values() for test in tests]
+    tests = [*chain.from_iterable(env.written.values())]
     judged = select(judge_tests(tests[::-1], bench, issue))
     is_good = done.ending is Ending.FINISH and any(
         one.judgement.candidate for one in judged

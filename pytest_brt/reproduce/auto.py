@@ -9,7 +9,7 @@ that makes words up has not read it, and is not believed, whatever it says.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import partial
@@ -18,7 +18,6 @@ from pytest_brt.agents.prompts import clean, cut, system_and_user
 from pytest_brt.agents.reply import first_object
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.model.model import Model
-from pytest_brt.model.request import Request
 from pytest_brt.observe.run_snippets import functions_run
 from pytest_brt.oracle.judge import failing_line, rescored
 from pytest_brt.project.index import Index
@@ -44,6 +43,8 @@ _SCHEMA = (
     '{"type": "object", "properties": {"words": {"type": "string", "maxLength": 400}}, '
     '"required": ["words"]}'
 )
+#: Stands for an answer that cannot be read: too short to be in a report.
+_UNREAD = "?"
 #: Characters of a failure, and of code that is shown with a test.
 _FAILURE, _CODE = 1_500, 4_000
 #: Share of a quotation's words that must follow each other in the report. With fewer words than the
@@ -82,7 +83,7 @@ class Auto:
             "invert": partial(invert, 0, bench, findings),
             "agent": partial(write_tests, 0, bench, findings),
         }
-        late: list[str] = []
+        late = []
         problem: ModelProblem | None = None
         bench.found(self.made)
         for name, way in ways.items():
@@ -99,7 +100,7 @@ class Auto:
                     self._note("model-failed", f"{name}: {error}")
             if any(item.judgement.counts for item in self.made.tests):
                 break
-        if problem is not None and not bench.model.usage.is_answered:
+        if problem is not None and not bench.model.usage.cost.calls:
             if not self.made.tests and not late:
                 raise problem
             self._note("without-model", f"without the model: {problem}")
@@ -180,29 +181,22 @@ def with_opinion(item: JudgedTest, findings: Findings, model: Model) -> JudgedTe
     failure = (
         f"{run.raised.type}: {clean(run.raised.message)}" if run.raised else run_words(run)
     )
-    own = {
-        "code": item.test.source or "",
-        "line": failing_line(item.test, run),
-        "failure": cut(failure, _FAILURE),
-    }
-
-    def build(values: Mapping[str, object]) -> Request:
-        return Request(
-            messages=system_and_user("judge", **values, **own),
-            temperature=0.0,
-            max_tokens=_TOKENS,
-            schema=_SCHEMA,
-        )
-
-    said = first_object(model.text(fitted(build, findings.values, model, _CODE))).get(
-        "words"
+    build = partial(
+        system_and_user,
+        "judge",
+        code=item.test.source or "",
+        line=failing_line(item.test, run),
+        failure=cut(failure, _FAILURE),
     )
-    words = str(said).strip(" .\"'")
-    if said is not None and words.lower() in ("", "none"):
+    sampling = {"temperature": 0.0, "max_tokens": _TOKENS, "schema": _SCHEMA}
+    request = fitted(findings, model, build, _CODE, **sampling)
+    answer = first_object(model.text(request))
+    words = str(answer.get("words", _UNREAD)).strip(" .\"'")
+    if words.lower() in ("", "none"):
         return rescored(item, confidence * _NO)
-    if said is None or not is_in_report(words, findings.issue):
-        return item
-    return rescored(item, max(confidence, COUNTS + _CONFIRMED))
+    if is_in_report(words, findings.issue):
+        return rescored(item, max(confidence, COUNTS + _CONFIRMED))
+    return item
 
 
 def is_in_report(quote: str, issue: Issue) -> bool:

@@ -55,7 +55,7 @@ class Extractor:
 
         Their paths are equal for tests that are the same but for names, layout and comments.
         """
-        tests: list[CandidateTest] = []
+        tests = []
         # It may not be Python for every part of the project's own reading of it.
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError, OSError):
             for name, source in split_tests(code_in(reply)):

@@ -5,11 +5,10 @@ A model finds it easier to write a test that passes than one that fails for the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_brt.agents.prompts import render
-from pytest_brt.model.request import Message, Request
+from pytest_brt.model.request import Message
 from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import judge_tests
 from pytest_brt.reproduce.prompt import Findings, fitted
@@ -66,9 +65,9 @@ class _Inversion:
         """Return the answer to the next question."""
         self.seed = (self.seed + 1) % 2**31
 
-        def build(values: Mapping[str, object]) -> Request:
-            message = Message("user", render("invert", task=task, **values, **own))
-            return Request(messages=(message,), temperature=0.2, seed=self.seed)
+        def build(**values: object) -> tuple[Message, ...]:
+            return (Message("user", render("invert", task=task, **values, **own)),)
 
         model = self.bench.model
-        return model.text(fitted(build, self.findings.values, model))
+        request = fitted(self.findings, model, build, temperature=0.2, seed=self.seed)
+        return model.text(request)

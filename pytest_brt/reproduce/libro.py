@@ -8,13 +8,13 @@ sample fails in the same way. Added is that tests go without what their failure 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, zip_longest
 
 from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.errors import OutOfTime, Overflowed
-from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import catches_named, failure_matches_report
 from pytest_brt.render.words import count
@@ -111,10 +111,17 @@ class Libro:
         """
         bench, findings = self.bench, self.findings
         bench.say(f"asking for {samples} tests")
-        request = fitted(self._request, findings.values, bench.model)
         seed = seed_of(findings.issue.id, "libro", self.number, bench.seed)
-        first = (seed + self.samples) % 2**31
-        replies = bench.model.complete(replace(request, n=samples, seed=first))
+        request = fitted(
+            findings,
+            bench.model,
+            partial(system_and_user, "libro", in_auto=self.in_auto),
+            n=samples,
+            seed=(seed + self.samples) % 2**31,
+            max_tokens=max(16, min(_REPLY, bench.model.context // 4)),
+            stop=() if self.in_auto else _STOP,
+        )
+        replies = bench.model.complete(request)
         folder = bench.engine.subject.test_root
         extractor = Extractor(findings.issue, findings.index, folder, findings.host or None)
         origin = Origin(strategy="libro", model=bench.model.name)
@@ -126,18 +133,11 @@ class Libro:
                 known.samples.add(self.samples)
                 reported = reported or known
             self.samples += 1
-        new = {one.test.id: one for one in self.by_path.values() if not one.runs}
-        tests = [one.test for one in new.values()]
+        new = [one for one in self.by_path.values() if not one.runs]
+        tests = [one.test for one in new]
         runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
-        for one in new.values():
+        for one in new:
             one.runs = runs[one.test.id]
-
-    def _request(self, values: Mapping[str, object]) -> Request:
-        return Request(
-            messages=system_and_user("libro", in_auto=self.in_auto, **values),
-            max_tokens=max(16, min(_REPLY, self.bench.model.context // 4)),
-            stop=() if self.in_auto else _STOP,
-        )
 
     def clusters(self) -> list[Cluster]:
         """Return the tests that fail for a reason that stands, clustered, best first."""

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Any
 
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
 from pytest_brt.localise.suspects import Function, find_suspects, nearest_test_file
 from pytest_brt.model.model import Model
-from pytest_brt.model.request import Request, estimate
+from pytest_brt.model.request import Message, Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.project.definitions import Definition
 from pytest_brt.project.imports import project_imports
@@ -69,22 +70,18 @@ class Findings:
     #: What else the prompt ``bug`` takes: what the report's code did, imports that work.
     told: Mapping[str, object]
 
-    def _wanted(self) -> Wanted:
-        """Return the definitions to show, with lines that must be seen, the likeliest first."""
-        wanted: Wanted = {}
-        likely = ((place.path, place.line) for place in self.places[:_PLACES])
-        for path, line in (*self.lines, *likely):
-            if one := self.index.definition_at(path, line):
-                wanted.setdefault(one, []).append(line)
-        return wanted
-
     def values(self, code: int = CODE) -> dict[str, object]:
         """Return the values of the prompt ``bug``, with so many characters of code."""
-        index, names = self.index, [place.function for place in self.places[:_PLACES]]
+        index, likely = self.index, self.places[:_PLACES]
+        wanted: Wanted = {}  # the likeliest first
+        for path, line in (*self.lines, *((place.path, place.line) for place in likely)):
+            if one := index.definition_at(path, line):
+                wanted.setdefault(one, []).append(line)
+        names = [place.function for place in likely]
         return {
             "title": self.issue.title,
             "report": report_text(self.issue),
-            "files": show_code(self._wanted(), index, code, self.whole) if code else [],
+            "files": show_code(wanted, index, code, self.whole) if code else [],
             "host_path": self.host,
             "host": show_tests(self.host, index, _TESTS, names) if self.host else "",
             **self.told,
@@ -110,7 +107,7 @@ def gather(
     seen = observed.observations if observed else ()
     raised = observed.raised if observed else ()
     places = find_suspects(issue, index, ran=ran, raised=raised, paths=bench.buggy)
-    lines: list[tuple[str, int]] = []
+    lines = []
     for one in (*reversed(read_tracebacks(issue.text)), *raised):
         for frame in reversed(one.frames):
             path = index.layout.find_path(frame.path)
@@ -146,7 +143,7 @@ def _imports(
     known = re.findall(r"\w+", "\n".join(own))
     likely = [place.function.partition(".")[0] for place in places[:4]]
     text = _FILE.sub(" ", f"{issue.title}\n{issue.text}")
-    words = [*likely, *re.findall(r"[A-Za-z_]\w*", text)]
+    words = [*likely, *_WORD.findall(text)]
     names = [
         one
         for one in dict.fromkeys(words)
@@ -163,9 +160,7 @@ def _session(seen: Sequence[Observation]) -> str:
     for item in seen:
         raised = item.raised
         # Some say how they were run, and nothing of the project.
-        is_ours = (
-            raised and raised.type in _OURS and not any(f.project for f in raised.frames)
-        )
+        is_ours = raised and raised.type in _OURS and raised.in_project is None
         if (item.result or item.ended) and not is_ours:
             shown.append(item)
     # That something can be imported is no news.
@@ -178,12 +173,13 @@ def _session(seen: Sequence[Observation]) -> str:
 
 
 def fitted(
-    build: Callable[[Mapping[str, object]], Request],
-    values: Callable[[int], dict[str, object]],
+    findings: Findings,
     model: Model,
+    build: Callable[..., tuple[Message, ...]],
     code: int = CODE,
+    **sampling: Any,
 ) -> Request:
-    """Return a request that fits the model.
+    """Return a request that fits the model, with the messages that `build` makes of the findings.
 
     First there is less than so many characters of code, by whole definitions; then parts go in an
     order; last the report is cut in the middle.
@@ -191,20 +187,20 @@ def fitted(
     Raises:
         Overflowed: it does not fit with all of that.
     """
-    current = values(code)
+    values = findings.values(code)
     while True:
-        request = build(current)
+        request = Request(messages=build(**values), **sampling)
         over = estimate(request.messages) + request.max_tokens - model.context
         if over <= 0:
             return request
-        report = str(current["report"])
+        report = str(values["report"])
         if code:
             code = code // 2 if code > 1_000 else 0
-            current["files"] = values(code)["files"]
-        elif part := next((name for name in _PARTS if current[name]), ""):
-            current[part] = ""
+            values["files"] = findings.values(code)["files"]
+        elif part := next((name for name in _PARTS if values[name]), ""):
+            values[part] = ""
         elif len(report) > 3 * over + 200:
-            current["report"] = cut(report, len(report) - 3 * over - 200)
+            values["report"] = cut(report, len(report) - 3 * over - 200)
         else:
             raise Overflowed(
                 f"the prompt is {over} tokens too long for a context of {model.context} (give "
@@ -247,8 +243,9 @@ def show_code(
         add((path, 1, most), room)
     for one, lines in wanted.items():
         left = room - most * _LEFT
-        is_whole = add((one.path, one.line, one.end_line), min(left, most * _SHARE))
-        for line in () if is_whole else lines:
+        if add((one.path, one.line, one.end_line), min(left, most * _SHARE)):
+            continue
+        for line in lines:
             first, last = max(one.line, line - _AROUND), min(one.end_line, line + _AROUND)
             add((one.path, first, last), left)
     for one in list(wanted)[:_NEEDY]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from typing import Any
@@ -135,13 +134,6 @@ def test_what_came_in_time_is_had() -> None:
     with serving(answer) as url:
         model = open_model(url, Usage(deadline=time.monotonic() + 3))
         assert [reply.text for reply in model.complete(ask("hello", n=3))] == ["yes", "yes"]
-
-
-def test_nobody_listens() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(ModelProblem, match="is the server running"):
-        open_model(f"server:127.0.0.1:{port}").text(ask("hello"))
 
 
 def test_several_models_and_none_is_named() -> None:

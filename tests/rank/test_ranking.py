@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.rank.remarks import special_note
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
 from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, ranked, row
@@ -183,23 +182,3 @@ def test_a_test_that_only_the_patch_that_brings_it_passes_decides_nothing() -> N
     ranks = ranked((other, author, third), (claimed, shown))
     scores = {rank.name: rank.score or 0 for rank in ranks}
     assert scores["third"] == scores["author"] > scores["other"]
-
-
-def test_without_a_test_the_order_is_by_existing_tests() -> None:
-    results = tuple(
-        row(name, normal=name, guarded=broken(2 * (name == "harmful")))
-        for name in ("harmful", "one", "two")
-    )
-    ranks = ranked((*results, row("lost", refused=refused())), ())
-    assert [(rank.result.patch.name, rank.place) for rank in ranks] == [
-        ("one", (1, 2)), ("two", (1, 2)), ("harmful", (3, 3)), ("lost", None),
-    ]  # fmt: skip
-    assert {rank.score for rank in ranks} == {None}
-
-
-def test_a_patch_that_singles_out_the_reported_input_does_not_tie_with_one_that_does_not() -> None:
-    literal = row("a", "pp", remarks=(special_note("word == 'Old technology'"),))
-    ranks = ranked((literal, row("b", "pp"), row("c", "ff")), TESTS)
-    assert names(ranks) == ["b", "a", "c"]
-    assert [rank.standing for rank in ranks] == [Standing.SEPARATED, *[Standing.BEHIND] * 2]
-    assert any("singling out" in reason for reason in ranks[1].because)

@@ -84,16 +84,6 @@ def difference(engine: Runner, **patches: str) -> Telling | None:
     return find_difference(ranks, calls)
 
 
-def test_patches_that_pass_the_same_tests_are_told_apart_by_a_call_near_it(engine: Runner) -> None:
-    telling = difference(engine, a=RIGHT, b=ROUNDED, c=LITERAL)
-    assert telling is not None
-    assert telling.test == "t0"
-    assert telling.setup == ("from core import size",)
-    names = {name for given in telling.gives for name in given.patches}
-    assert names == {UNPATCHED, "a", "b", "c"}
-    assert len(telling.gives) > 1
-
-
 def test_what_the_bug_test_asks_is_tried_first(engine: Runner) -> None:
     telling = difference(engine, a=RIGHT, d=HEAD + "return 7\n")
     assert telling is not None

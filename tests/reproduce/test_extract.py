@@ -93,12 +93,6 @@ def test_each_test_stands_alone() -> None:
     assert "test_c" not in found["TestX::test_b"]
 
 
-def test_marks_that_hide_are_taken_off() -> None:
-    code = "import pytest\n\n\n@pytest.mark.xfail(reason='bug')\ndef test_a():\n    assert f()\n"
-    ((_, source),) = split_tests(code)
-    assert "xfail" not in source
-
-
 def extract(index: Index, reply: str) -> tuple[str, str]:
     extractor = Extractor(ISSUE, index, "tests")
     (test,) = extractor.tests(reply, Origin(strategy="libro", model="m"))
