@@ -49,9 +49,10 @@ class Ranking:
         self._plan, self._bench = plan, bench
         #: What the patches change.
         self._pool = tuple(touched_of(plan.patches, Path(bench.engine.subject.root)))
-        kept, seconds = Journal(None), EACH
-        if bench.cache and bench.journal:
-            kept = Journal(bench.cache / "existing.jsonl", bench.journal.setting)
+        kept = Journal(
+            bench.cache and bench.cache / "existing.jsonl", bench.journal.setting
+        )
+        seconds = EACH
         if plan.guard is not None:
             seconds = plan.guard / (len(self._pool) + LOOKING)
         self.guard = Guard(
@@ -139,11 +140,9 @@ class Workers:
         Raises:
             UsageProblem: Dask is not installed, or no scheduler answers.
         """
-        kind, _, address = named.partition(":")
-        if kind != "dask":
-            raise UsageProblem(f"--brt-executor: expected dask:ADDRESS, got {named!r}")
         try:
-            self._client = import_module("distributed").Client(address, timeout=_PATIENCE)
+            client = import_module("distributed").Client
+            self._client = client(named.removeprefix("dask:"), timeout=_PATIENCE)
         except (ImportError, OSError, ValueError) as error:
             raise UsageProblem(
                 f"--brt-executor: no scheduler at {named!r}: {error} (Dask is installed by pip "

@@ -187,10 +187,10 @@ class Run:
         tests, journal = self.tests(job.issue), self.bench.journal
         ids = (judged.test.id for judged in _candidates(tests))
         names = job.issue, job.name, job.patch.id, *ids
-        result = journal.get(PatchResult, *names) if journal else None
+        result = journal.get(PatchResult, *names)
         if result is None:
             result = self._ranking.run(job.patch, tests)
-            if journal and not self._is_stopped:
+            if not self._is_stopped:
                 with suppress(StoreProblem):  # the next run does it again
                     journal.put(result, *names)
         return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from pytest_brt.codec import content_id
@@ -56,8 +57,8 @@ class Workbench:
     seed: int = 0
     #: When all must be over, as `time.monotonic` counts; models are not asked any more then.
     deadline: float = math.inf
-    #: Where finished pieces of an attempt are kept, for the case that the run is interrupted.
-    journal: Journal | None = None
+    #: Where finished pieces of work are kept, for the case that the run is interrupted.
+    journal: Journal = field(default_factory=partial(Journal, None))
     #: What the code of the reports does, by their ids.
     reports: Once[str, ObservedReport] = field(default_factory=Once)
     #: Where the project's index is kept between runs; None keeps it in memory.
