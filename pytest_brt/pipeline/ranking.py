@@ -48,7 +48,7 @@ class Ranking:
     def __init__(self, plan: Plan, bench: Workbench) -> None:
         self._plan, self._bench = plan, bench
         #: What the patches change.
-        self._pool = tuple(touched_of(plan.patches, Path(bench.engine.subject.root)))
+        self._pool = tuple(touched_of(plan.patches, bench.root))
         kept = Journal(
             bench.cache and bench.cache / "existing.jsonl", bench.journal.setting
         )

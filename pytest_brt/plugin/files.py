@@ -39,8 +39,7 @@ def write_all(
     report: Report, record: RunRecord, options: Options, bench: Workbench
 ) -> Iterator[str | BrtError]:
     """Write what was asked for; yield a line about each thing, or why it was not written."""
-    root = Path(bench.engine.subject.root)
-    writing = [_write_report(path, report, record, root) for path in options.report]
+    writing = [_write_report(path, report, record, bench.root) for path in options.report]
     if record.repairs:
         writing.append(_write_patches(record, options.repair))
     writing.append(_keep(bench.cache, record))
@@ -155,7 +154,7 @@ def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
 
 
 def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Iterator[str]:
-    """Write the tests of each report into the project, and say why others were not.
+    """Write the tests of each report into the project, or say what is missing for that.
 
     Raises:
         EditProblem: a test cannot be placed, or would be written outside of the project.
@@ -170,7 +169,7 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
             if edit.before == edit.after:
                 yield f"already there: {edit.path}"
             else:
-                write_bytes(Path(bench.engine.subject.root, edit.path), edit.after)
+                write_bytes(bench.root / edit.path, edit.after)
                 yield f"written: {edit.path}"
             if why_there:
                 yield why_there
@@ -179,8 +178,6 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
                 f"not written: {found[0].test.name} is less certain ('pytest-brt review' accepts"
                 " it, and the same command then writes it)"
             )
-        else:
-            yield f"not written: no test for {issue.source} was found"
 
 
 def _place(
@@ -193,8 +190,8 @@ def _place(
     """
     from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
 
-    root, mark = Path(bench.engine.subject.root), bool(options.mark)
-    plan = partial(plan_edit, issue=issue, root=root, mark=mark)
+    mark = bool(options.mark)
+    plan = partial(plan_edit, issue=issue, root=bench.root, mark=mark)
     sources, why_not = [judged.test for judged in tests], ""
     host = _host(tests[0], bench) if options.write == "into" else ""
     if host:
@@ -223,11 +220,10 @@ def _demand_failure(placed: Edit, bench: Workbench) -> None:
 def _host(judged: JudgedTest, bench: Workbench) -> str:
     """Return the test file that a test is added to, "" where there is none."""
     from pytest_brt.localise.suspects import host_of
-    from pytest_brt.project.index import open_index
 
     if host := judged.test.host or bench.host:
         return host
     raised = judged.judgement.runs[0].raised  # a bug test was run
     frame = raised.in_project if raised else None
-    with open_index(Path(bench.engine.subject.root), bench.cache) as index:
+    with bench.open_index() as index:
         return host_of(judged.test.source or "", index, frame.path if frame else "")

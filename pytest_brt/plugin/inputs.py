@@ -218,6 +218,5 @@ def given_tests(
 
     if last is not None:
         return partial(rejudge, last.tests, bench.engine)
-    subject = bench.engine.subject
-    targets = load_targets(options.tests, Path(subject.root), subject.test_root)
+    targets = load_targets(options.tests, bench.root, bench.engine.subject.test_root)
     return partial(judge_given, targets, bench.engine)

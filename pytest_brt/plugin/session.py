@@ -228,9 +228,6 @@ class Session:
         models = inputs.open_models(self.config, options, cache)
         # What an interrupted run had finished is taken by the same command alone.
         facts = (__version__, self.setting.tree, subject, engine.sandbox.isolation, options)
-        self._journal = Journal(
-            cache and cache / "journal.jsonl", content_id(*map(repr, facts))
-        )
         return Workbench(
             engine=engine,
             model=models[0],
@@ -241,7 +238,9 @@ class Session:
             buggy=tuple(place.partition(":")[0] for place in places),
             host=inputs.python_file("--brt-test-file", host, root) if host else "",
             deadline=time.monotonic() + options.budget,
-            journal=self._journal,
+            journal=Journal(
+                cache and cache / "journal.jsonl", content_id(*map(repr, facts))
+            ),
             cache=cache,
         )
 
@@ -363,15 +362,15 @@ class Session:
         is_written = not any(isinstance(one, BrtError) for one in said)
         failed = code in (0, NO_LEADER) and not is_written
         session.exitstatus = pytest.ExitCode.TESTS_FAILED if failed else code
-        if self._journal.taken:
-            results = count(self._journal.taken, "result")
+        if bench.journal.taken:
+            results = count(bench.journal.taken, "result")
             self._last_lines.append(f"{results} taken from the interrupted run")
         if not is_over:
             self._last_lines.append(f"continue: {self.command}")
         elif self.config.get_verbosity() >= 0:
             self._last_lines += self._advice(self.report)
         if is_over and is_written:  # what was kept in case that it does not end
-            self._journal.forget()
+            bench.journal.forget()
             if self.options.replies is None:
                 bench.model.unfinished.forget()
 
