@@ -69,9 +69,10 @@ class Ranking:
         tests = find_patch_tests(plan.patches, self.guard.root, plan.ranked)
         if not tests:
             return ()
-        ranked = [issue for issue in plan.issues if issue.id == plan.ranked]
-        facts = bench.facts(ranked[0]) if ranked else None
-        return judge_patch_tests(tests, self._pool, bench.engine, facts, bench.repeat)
+        facts = (bench.facts(one) for one in plan.issues if one.id == plan.ranked)
+        return judge_patch_tests(
+            tests, self._pool, bench.engine, next(facts, None), bench.repeat
+        )
 
     def vary(self, candidates: Tests) -> None:
         """Find what the bug tests call, and variations of that."""

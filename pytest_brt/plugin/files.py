@@ -154,7 +154,7 @@ def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
 
 
 def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Iterator[str]:
-    """Write the tests of each report into the project, or say what is missing for that.
+    """Write the tests of each report into the project, and say why others were not.
 
     Raises:
         EditProblem: a test cannot be placed, or would be written outside of the project.
@@ -178,6 +178,8 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
                 f"not written: {found[0].test.name} is less certain ('pytest-brt review' accepts"
                 " it, and the same command then writes it)"
             )
+        else:
+            yield f"not written: no test for {issue.source} was found"
 
 
 def _place(
