@@ -8,7 +8,7 @@ next run of the same things.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -43,17 +43,27 @@ class LastRun:
         """What a person said of tests, by id."""
         return {**self.earlier, **{judged.test.id: judged.review for judged in self.tests}}
 
-    def followed_by(self, made: Sequence[JudgedTest], about: str) -> LastRun:
-        """Return what to keep after a run that made tests: those that a person judged stay.
+    def followed_by(self, record: RunRecord) -> LastRun:
+        """Return what to keep after a run at reports.
 
-        Where no candidate was made, the tests that were reviewed stay those to rank by.
+        These are its tests, and those that a person judged and it did not make again.
         """
-        said = [judged for judged in self.tests if judged.review is not Review.OPEN]
-        if not any(judged.judgement.candidate for judged in made):
-            return self if said else LastRun(about=about, earlier=self.earlier)
-        ids, issues = {one.test.id for one in made}, {one.test.issue for one in made}
-        gone = (one for one in said if one.test.issue in issues and one.test.id not in ids)
-        return LastRun(tests=(*made, *gone), about=about, earlier=self.reviews)
+        made = [judged for attempt in record.attempts for judged in attempt.tests]
+        ids = {judged.test.id for judged in made}
+        issues = {issue.id for issue in record.issues}
+        gone = [
+            judged
+            for judged in self.tests
+            if judged.review is not Review.OPEN
+            and judged.test.issue in issues
+            and judged.test.id not in ids
+        ]
+        reports = ", ".join(issue.source for issue in record.issues)
+        return LastRun(
+            tests=(*made, *gone),
+            about=f"{reports}, {datetime.now():%Y-%m-%d %H:%M}",
+            earlier=self.reviews,
+        )
 
 
 def save_last_run(folder: Path, last: LastRun) -> None:
@@ -91,19 +101,16 @@ def find_last_run(root: str) -> tuple[Path, LastRun]:
     return kept, load_last_run(kept)
 
 
-def keep(folder: Path, record: RunRecord) -> LastRun | None:
-    """Keep what a run left; return the earlier run whose bug tests are kept instead of its own.
+def keep(folder: Path, record: RunRecord) -> None:
+    """Keep what a run left.
 
     Raises:
         StoreProblem: nothing can be written.
     """
-    before = last = load_last_run(folder)
+    last = load_last_run(folder)
     if record.attempts:
-        made = [judged for attempt in record.attempts for judged in attempt.tests]
-        reports = ", ".join(issue.source for issue in record.issues)
-        last = before.followed_by(made, f"{reports}, {datetime.now():%Y-%m-%d %H:%M}")
+        last = last.followed_by(record)
     save_last_run(folder, replace(last, tellings=record.tellings) if record.ranks else last)
-    return before if record.attempts and last is before else None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -137,15 +144,6 @@ _MOST = 1 << 32
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
-    """One line of the file."""
-
-    key: str
-    #: JSON, as text: what it is, its reader knows.
-    value: str
-
-
 class Journal:
     """Keeps finished work in a file of JSON lines; safe to use from many threads."""
 
@@ -168,9 +166,9 @@ class Journal:
         except OSError as error:
             raise StoreProblem(f"cannot read {str(path)!r}: {error.strerror}") from error
         for text in lines:
-            with suppress(StoreProblem):
-                line = from_json(text, _Line)
-                self._lines[line.key] = line.value
+            with suppress(StoreProblem, KeyError):
+                line = from_json(text, dict[str, str])
+                self._lines[line["key"]] = line["value"]
         if len(lines) > 1 and not self._lines:
             raise StoreProblem(f"no line of {str(path)!r} can be read (delete the file)")
 
@@ -190,8 +188,9 @@ class Journal:
         Raises:
             StoreProblem: the file cannot be written; the work is known in this run.
         """
-        line = _Line(key=content_id(self.setting, *names), value=to_json(value))
-        self._lines[line.key] = line.value
+        # The value is JSON, as text: what it is, its reader knows.
+        line = {"key": content_id(self.setting, *names), "value": to_json(value)}
+        self._lines[line["key"]] = line["value"]
         if self.path is None:
             return
         try:

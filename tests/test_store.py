@@ -8,13 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.store import (
-    LastRun,
-    load_last_run,
-    save_last_run,
-    write_text,
-)
-from pytest_brt.types import Review
+from pytest_brt.store import LastRun, load_last_run, save_last_run, write_text
+from pytest_brt.types import Attempt, Issue, JudgedTest, Review, RunRecord
 from tests.support.rows import judged
 
 
@@ -29,18 +24,24 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["last-run.json"]
 
 
+def made_of(issue: str, *tests: JudgedTest) -> RunRecord:
+    """Return what a run at a report found out."""
+    attempt = Attempt(issue=issue, strategy="s", index=0, tests=tests)
+    report = Issue(id=issue, title="", text="", source=f"{issue}.md")
+    return RunRecord(issues=(report,), attempts=(attempt,), given=())
+
+
 def test_what_a_person_said_of_tests_stays() -> None:
     first, second = judged(0), judged(1)
+    about = first.test.issue
     said = replace(first, review=Review.ACCEPTED)
-    elsewhere = replace(second, test=replace(second.test, issue="other"))
-    passing = replace(second, judgement=replace(second.judgement, candidate=False))
-    missed = ((passing,), "other.md, now")
     last = LastRun(tests=(said, second), about="issue.md, then")
-    assert last.followed_by(*missed) == last
-    assert LastRun(tests=(first,)).followed_by(*missed) == LastRun(about="other.md, now")
-    assert last.followed_by((second, said), "").tests == (second, said)
-    assert last.followed_by((second,), "").tests == (second, said), "it was edited"
-    later = last.followed_by((elsewhere,), "")
+    assert last.followed_by(made_of(about, second, said)).tests == (second, said)
+    assert last.followed_by(made_of(about, second)).tests == (second, said), "it was edited"
+    assert last.followed_by(made_of(about)).tests == (said,)
+    elsewhere = replace(second, test=replace(second.test, issue="other"))
+    later = last.followed_by(made_of("other", elsewhere))
+    assert later.about.startswith("other.md, 20")
     assert later.tests == (elsewhere,)
     assert later.reviews[said.test.id] is Review.ACCEPTED, "for the next run of that report"
 

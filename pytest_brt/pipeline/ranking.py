@@ -49,10 +49,11 @@ class Ranking:
     def __init__(self, plan: Plan, bench: Workbench) -> None:
         self._plan, self._bench = plan, bench
         #: What the patches change.
-        self._pool = tuple(touched_of(plan.patches, Path(bench.engine.subject.root)))
-        kept, seconds = Journal(None), EACH
-        if bench.cache and bench.journal:
-            kept = Journal(bench.cache / "existing.jsonl", bench.journal.setting)
+        self._pool = tuple(touched_of(plan.patches, bench.root))
+        kept = Journal(
+            bench.cache and bench.cache / "existing.jsonl", bench.journal.setting
+        )
+        seconds = EACH
         if plan.guard is not None:
             seconds = plan.guard / (len(self._pool) + LOOKING)
         self.guard = Guard(
@@ -69,9 +70,10 @@ class Ranking:
         tests = find_patch_tests(plan.patches, self.guard.root, plan.ranked)
         if not tests:
             return ()
-        ranked = [issue for issue in plan.issues if issue.id == plan.ranked]
-        facts = bench.facts(ranked[0]) if ranked else None
-        return judge_patch_tests(tests, self._pool, bench.engine, facts, bench.repeat)
+        facts = (bench.facts(one) for one in plan.issues if one.id == plan.ranked)
+        return judge_patch_tests(
+            tests, self._pool, bench.engine, next(facts, None), bench.repeat
+        )
 
     def vary(self, candidates: Tests) -> None:
         """Find what the bug tests call, else what existing ones do, and variations of that."""
@@ -144,11 +146,9 @@ class Workers:
         Raises:
             UsageProblem: Dask is not installed, or no scheduler answers.
         """
-        kind, _, address = named.partition(":")
-        if kind != "dask":
-            raise UsageProblem(f"--brt-executor: expected dask:ADDRESS, got {named!r}")
         try:
-            self._client = import_module("distributed").Client(address, timeout=_PATIENCE)
+            client = import_module("distributed").Client
+            self._client = client(named.removeprefix("dask:"), timeout=_PATIENCE)
         except (ImportError, OSError, ValueError) as error:
             raise UsageProblem(
                 f"--brt-executor: no scheduler at {named!r}: {error} (Dask is installed by pip "

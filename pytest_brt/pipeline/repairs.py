@@ -52,14 +52,14 @@ def repair(
         work.given = work.failing[0]
         test = work.given.test
         work.changed = {test.path: test.source.encode()} if test.source else {}
-    trajectory, reason = None, _NO_TEST if agent.states and not work.failing else ""
-    try:
-        if not reason:
+    trajectory, reason = None, _NO_TEST
+    if work.failing or not agent.states:
+        try:
             opening = agent.opening(repair_values(work, work.model.context))
             trajectory = run_agent(agent, work, opening)
             reason = trajectory.reason
-    except OutOfTime as over:
-        reason = str(over)
+        except OutOfTime as over:
+            reason = str(over)
     if work.changes:
         work.try_fixes([work.changes])
     fixes = [trial.fix for trial in work.tried.values() if _is_shown(trial)]

@@ -8,7 +8,6 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -186,11 +185,11 @@ class Run:
         assert job.patch is not None, "such jobs have one"
         tests, journal = self.tests(job.issue), self.bench.journal
         ids = (judged.test.id for judged in _candidates(tests))
-        names = job.issue, job.name, job.patch.id, *ids
-        result = journal.get(PatchResult, *names) if journal else None
+        names = job.name, job.patch.id, *ids
+        result = journal.get(PatchResult, *names)
         if result is None:
             result = self._ranking.run(job.patch, tests)
-            if journal and not self._is_stopped:
+            if not self._is_stopped:
                 with suppress(StoreProblem):  # the next run does it again
                     journal.put(result, *names)
         return result
@@ -203,7 +202,7 @@ class Run:
 
         plan, issue = self.plan, self._issues[self.plan.ranked]
         failing = [t for t in _candidates(self.tests(issue.id)) if t not in self._brought]
-        with self._open_index() as index:
+        with self.bench.open_index() as index:
             open_work = partial(
                 RepairWork,
                 issue=issue,
@@ -230,7 +229,7 @@ class Run:
             is_wanted = self.plan.wants_places or not _candidates(self.tests(issue.id))
             if issue.id in asked and is_wanted:
                 self.bench.say(f"{issue.source}: looking for the likeliest places")
-                with self._open_index() as index:
+                with self.bench.open_index() as index:
                     self._places[issue.id] = self._likely_places(issue, index)
 
     def _likely_places(self, issue: Issue, index: Index) -> tuple[Place, ...]:
@@ -241,11 +240,6 @@ class Run:
         observed = self.bench.observed(issue)
         ran = functions_run(observed, index, self.bench.engine)
         return find_suspects(issue, index, ran=ran, raised=observed.raised)
-
-    def _open_index(self) -> Index:
-        from pytest_brt.project.index import open_index
-
-        return open_index(Path(self.bench.engine.subject.root), self.bench.cache)
 
     # -- what is known by now -----------------------------------------------------------
 
@@ -306,7 +300,7 @@ def _find_fix(settled: JudgedTest, bench: Workbench) -> Fix | None:
     bench.say("looking in the history for the commit that fixed it")
     deadline = min(bench.deadline, time.monotonic() + _SEARCH_SECONDS)
     try:
-        history = History(Path(bench.engine.subject.root))
+        history = History(bench.root)
         return find_fix(history, bench.engine, settled.test, deadline)
     except UsageProblem as problem:
         bench.say(str(problem))

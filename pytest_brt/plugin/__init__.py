@@ -56,11 +56,9 @@ def _run_apart(config: pytest.Config) -> int:
 
     Nothing is imported from the project meanwhile, whatever its modules are called.
     """
-    path, finders = sys.path, sys.meta_path
+    path = sys.path
     theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
     sys.path = [entry for entry in path if entry not in theirs]
-    # pytest would rewrite our asserts, in each run where it may not keep what it makes of them.
-    sys.meta_path = [one for one in finders if "assertion" not in type(one).__module__]
     try:
         from pytest_brt.plugin.session import run_apart
 
@@ -69,7 +67,7 @@ def _run_apart(config: pytest.Config) -> int:
             typed.args, config.known_args_namespace.rootdir, typed.plugins or ()
         )
     finally:
-        sys.path, sys.meta_path = path, finders
+        sys.path = path
 
 
 @hookimpl(tryfirst=True)

@@ -10,7 +10,7 @@ from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, EditProblem, StoreProblem
 from pytest_brt.plugin.options import FORMS, Options
-from pytest_brt.render.answer import bug_tests, reviewed
+from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.report import Report
 from pytest_brt.render.words import run_words
 from pytest_brt.reproduce.strategy import KEEP, Workbench
@@ -39,35 +39,27 @@ def write_all(
     report: Report, record: RunRecord, options: Options, bench: Workbench
 ) -> Iterator[str | BrtError]:
     """Write what was asked for; yield a line about each thing, or why it was not written."""
-    root = Path(bench.engine.subject.root)
-    for path in options.report:
-        yield from _tried(_write_report(path, report, record, root))
+    writing = [_write_report(path, report, record, bench.root) for path in options.report]
     if record.repairs:
-        yield from _tried(_write_patches(record, options.repair))
-    yield from _keep(bench.cache, record)
+        writing.append(_write_patches(record, options.repair))
+    writing.append(_keep(bench.cache, record))
     if options.write in ("new", "into"):
-        yield from _tried(_write_tests(record, options, bench))
-
-
-def _tried(lines: Iterator[str]) -> Iterator[str | BrtError]:
-    try:
-        yield from lines
-    except BrtError as error:
-        yield error
+        writing.append(_write_tests(record, options, bench))
+    for lines in writing:
+        try:
+            yield from lines
+        except BrtError as error:
+            yield error
 
 
 def _keep(cache: Path | None, record: RunRecord) -> Iterator[str]:
     """Keep for the next run what it may use; this one has its answer without."""
-    if cache is None:
-        yield "the tests are not kept for the next run: pytest's cache cannot be written"
-        return
     try:
-        instead = keep(cache, record)
+        if cache is None:
+            raise StoreProblem("pytest's cache cannot be written")
+        keep(cache, record)
     except StoreProblem as problem:
         yield f"the tests are not kept for the next run: {problem}"
-        return
-    if instead:
-        yield f"kept: the bug tests of {instead.about} ({reviewed(instead.tests)})"
 
 
 # -- reports and dialogues ----------------------------------------------------------------------
@@ -155,8 +147,7 @@ def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
     if fixes:
         yield f"{len(fixes)} in {folder}, not applied ('git apply FILE' applies one)"
     else:
-        notes = (note for repair in record.repairs for note in repair.notes)
-        yield f"no patch was written: {next(notes, 'no fix passes the tests')}"
+        yield "no patch was written"
 
 
 # -- tests --------------------------------------------------------------------------------------
@@ -178,7 +169,7 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
             if edit.before == edit.after:
                 yield f"already there: {edit.path}"
             else:
-                write_bytes(Path(bench.engine.subject.root, edit.path), edit.after)
+                write_bytes(bench.root / edit.path, edit.after)
                 yield f"written: {edit.path}"
             if why_there:
                 yield why_there
@@ -201,39 +192,40 @@ def _place(
     """
     from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
 
-    root, mark = Path(bench.engine.subject.root), bool(options.mark)
-    plan = partial(plan_edit, issue=issue, root=root, mark=mark)
-    sources = [judged.test for judged in tests]
+    mark = bool(options.mark)
+    plan = partial(plan_edit, issue=issue, root=bench.root, mark=mark)
+    sources, why_not = [judged.test for judged in tests], ""
     host = _host(tests[0], bench) if options.write == "into" else ""
-    if not host:
-        return plan(sources), ""
-    try:
-        why_not = _runs_otherwise(plan(sources, host=host, mark=False), bench)
-        if not why_not:
+    if host:
+        try:
+            _demand_failure(plan(sources, host=host, mark=False), bench)
             return plan(sources, host=host), ""
-    except EditProblem as problem:
-        why_not = str(problem)
-    return plan(sources[:1]), f"not in {host}: {why_not}"
+        except EditProblem as problem:
+            why_not = f"not in {host}: {problem}"
+    return plan(sources), why_not
 
 
-def _runs_otherwise(placed: Edit, bench: Workbench) -> str:
-    """Say what a test does in the file that it was added to, "" where it fails there."""
+def _demand_failure(placed: Edit, bench: Workbench) -> None:
+    """Run a test in the file that it was added to.
+
+    Raises:
+        EditProblem: it does not fail there.
+    """
     tests = [Test(id=node, path=placed.path, node=node) for node in placed.nodes]
     change = FileChange(path=placed.path, content=placed.after)
     for run in bench.engine.run(tests, (change,)):
         if run.verdict is not Verdict.FAIL:
-            return f"the test does not fail there ({run_words(run) or run.verdict})"
-    return ""
+            does = run_words(run) or run.verdict
+            raise EditProblem(f"the test does not fail there ({does})")
 
 
 def _host(judged: JudgedTest, bench: Workbench) -> str:
     """Return the test file that a test is added to, "" where there is none."""
     from pytest_brt.localise.suspects import host_of
-    from pytest_brt.project.index import open_index
 
     if host := judged.test.host or bench.host:
         return host
     raised = judged.judgement.runs[0].raised  # a bug test was run
     frame = raised.in_project if raised else None
-    with open_index(Path(bench.engine.subject.root), bench.cache) as index:
+    with bench.open_index() as index:
         return host_of(judged.test.source or "", index, frame.path if frame else "")

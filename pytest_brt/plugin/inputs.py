@@ -24,7 +24,7 @@ from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
-from pytest_brt.store import LastRun, load_last_run
+from pytest_brt.store import LastRun
 from pytest_brt.subject import demand_project, find_subject
 from pytest_brt.types import Issue, Patch, Review
 
@@ -180,13 +180,12 @@ def choose_strategies(
     )
 
 
-def last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
+def rankable(last: LastRun, patches: Iterable[Patch]) -> LastRun | None:
     """Return the last run, None where it left no tests and the patches bring some.
 
     Raises:
         UsageProblem: there is nothing to rank by.
     """
-    last = load_last_run(cache) if cache else LastRun()
     why = ""
     if not last.tests:
         from pytest_brt.rank.patch_tests import may_bring_tests
@@ -219,6 +218,5 @@ def given_tests(
 
     if last is not None:
         return partial(rejudge, last.tests, bench.engine)
-    subject = bench.engine.subject
-    targets = load_targets(options.tests, Path(subject.root), subject.test_root)
+    targets = load_targets(options.tests, bench.root, bench.engine.subject.test_root)
     return partial(judge_given, targets, bench.engine)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,9 +30,7 @@ class Options(SimpleNamespace):
     """The options of one run, as `option_list` has them: `--brt-test-file` is `test_file`."""
 
 
-def read_options(
-    given: object, root: Path, environ: Mapping[str, str] = os.environ
-) -> Options:
+def read_options(given: object, root: Path) -> Options:
     """Return the options of a run in the project at `root`.
 
     `given` is the namespace of the command line: its texts by destination.
@@ -54,7 +52,7 @@ def read_options(
             tuple(read) if kind in _REPEATED else [None, *read][-1]
         )
     if values["model"] == "auto":
-        values["model"] = environ.get("PYTEST_BRT_MODEL") or default_spec()
+        values["model"] = os.environ.get("PYTEST_BRT_MODEL") or default_spec()
     if values["repair"]:  # what is repaired is reproduced first
         values["issue"] = tuple(dict.fromkeys((*values["issue"], values["repair"])))
     values["jobs"] = values["jobs"] or os.cpu_count() or 1

@@ -10,7 +10,6 @@ exit code's, and the summary's, to say.
 
 from __future__ import annotations
 
-import logging
 import os
 import shlex
 import signal
@@ -39,15 +38,15 @@ from pytest_brt.plugin.option_list import SESSION
 from pytest_brt.plugin.options import read_options
 from pytest_brt.project.layout import hash_of
 from pytest_brt.project.pytest_config import find_root
-from pytest_brt.render.answer import answer_ranking, bug_tests, reviewed
+from pytest_brt.render.answer import reviewed
 from pytest_brt.render.forms import summary
 from pytest_brt.render.report import Report, Setting, build_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
-from pytest_brt.store import Journal, load_last_run
-from pytest_brt.types import JudgedTest, PatchResult, RunRecord, Status, Verdict, distinct
+from pytest_brt.store import Journal, LastRun, load_last_run
+from pytest_brt.types import PatchResult, RunRecord, Status, Verdict, distinct
 
 if TYPE_CHECKING:
     from pytest_brt.agents.loop import Agent
@@ -61,8 +60,6 @@ NO_MODEL = 6
 NO_LEADER = 7
 #: What a ranking comes to that has a clear leader.
 _LEADS = (Status.BEST, Status.ONLY)
-#: Options that change no result: what is written where, how many at a time, how long it may take.
-_CHANGE_NO_RESULT = ("replies", "report", "jobs", "budget", "memory", "executor")
 #: Seconds between two signs of life, where not all is shown.
 _APART = 10.0
 #: How pytest ends what did not come to its end.
@@ -189,7 +186,8 @@ class Session:
         ]
         self.bench = self._open_bench(engine, places)
         patches, cache = inputs.read_patches(options, root), self.bench.cache
-        self._last = None if options.tests or issues else inputs.last_run(cache, patches)
+        last = load_last_run(cache) if cache else LastRun()
+        self._last = None if options.tests or issues else inputs.rankable(last, patches)
         ranked = (issue.id for issue in issues if options.repair in (None, issue.source))
         elsewhere, jobs = None, options.jobs
         if options.executor:
@@ -203,7 +201,7 @@ class Session:
         self.plan = Plan(
             issues=issues,
             patches=patches,
-            reviews=load_last_run(cache).reviews if cache else {},
+            reviews=last.reviews,
             ranked=next(ranked, ""),
             strategies=tests,
             agents=fixes,
@@ -228,28 +226,21 @@ class Session:
         )
         cache, host = inputs.cache_folder(self.config), options.test_file
         models = inputs.open_models(self.config, options, cache)
-        decisive = {**vars(options), **dict.fromkeys(_CHANGE_NO_RESULT)}
-        facts = (
-            self.setting.version,
-            self.setting.tree,
-            subject,
-            self.setting.sandbox,
-            decisive,
-        )
-        self._journal = Journal(
-            cache and cache / "journal.jsonl", content_id(*map(repr, facts))
-        )
+        # What an interrupted run had finished is taken by the same command alone.
+        facts = (__version__, self.setting.tree, subject, engine.sandbox.isolation, options)
         return Workbench(
             engine=engine,
             model=models[0],
             editor=models[-1],
-            say=self._say,
+            say=self._said.append,
             samples=options.samples,
             steps=options.steps,
             buggy=tuple(place.partition(":")[0] for place in places),
             host=inputs.python_file("--brt-test-file", host, root) if host else "",
             deadline=time.monotonic() + options.budget,
-            journal=self._journal,
+            journal=Journal(
+                cache and cache / "journal.jsonl", content_id(*map(repr, facts))
+            ),
             cache=cache,
         )
 
@@ -340,11 +331,6 @@ class Session:
             self._show_progress()
         self._show_progress()
 
-    def _say(self, text: str) -> None:
-        """Take what a thread says; ``--log-cli-level=info`` shows it, too."""
-        logging.getLogger("pytest_brt").info("%s", plain(text))
-        self._said.append(text)
-
     def _show_progress(self) -> None:
         """Show what the work has said since: all with ``-v``, else the last every ten seconds."""
         verbosity, now = self.config.get_verbosity(), time.monotonic()
@@ -367,43 +353,42 @@ class Session:
         record, bench, code = self.run.record(), self.bench, session.exitstatus
         self.config.hook.pytest_brt_finished(record=record)
         is_over = code not in _BROKEN_OFF
-        code = code or self._exit_code(record)
         setting = replace(self.setting, ended=f"{datetime.now():%Y-%m-%d %H:%M}")
-        self.report = build_report(record, setting, int(code))
+        report = build_report(record, setting, int(code))
+        code = code or self._exit_code(report, record)
+        self.report = replace(report, exit_code=int(code))
         said = list(write_all(self.report, record, self.options, bench))
         self._last_lines += [*self.run.problems, *map(str, said)]
         is_written = not any(isinstance(one, BrtError) for one in said)
         failed = code in (0, NO_LEADER) and not is_written
         session.exitstatus = pytest.ExitCode.TESTS_FAILED if failed else code
-        if self._journal.taken:
-            results = count(self._journal.taken, "result")
+        if bench.journal.taken:
+            results = count(bench.journal.taken, "result")
             self._last_lines.append(f"{results} taken from the interrupted run")
         if not is_over:
             self._last_lines.append(f"continue: {self.command}")
         elif self.config.get_verbosity() >= 0:
             self._last_lines += self._advice(self.report)
         if is_over and is_written:  # what was kept in case that it does not end
-            self._journal.forget()
+            bench.journal.forget()
             if self.options.replies is None:
                 bench.model.unfinished.forget()
 
-    def _exit_code(self, record: RunRecord) -> int:
+    def _exit_code(self, report: Report, record: RunRecord) -> int:
         """Return the exit code of a run that nothing broke: docs/ci.md."""
         # What is repaired need not be reproduced, as tests may be given.
         if self.options.repair:
             has_succeeded = any(not fix.broken for fix, _ in distinct(record.repairs))
         else:
             issues = {job.issue for job in self._jobs if not job.patch}
-            tests = [test for one in record.attempts for test in one.tests]
-            has_succeeded = issues <= {
-                test.test.issue for test in tests if test.judgement.counts
-            }
+            sure = [test for test in report.tests if test.counts]
+            has_succeeded = issues <= {test.issue for test in sure if not test.brought_by}
             if any(job.patch for job in self._jobs):
-                found = bug_tests([*tests, *record.given, *record.brought])
-                has_succeeded &= any(_passes(rank.result, found) for rank in record.ranks)
+                ids = {test.id for test in sure}
+                has_succeeded &= any(_passes(rank.result, ids) for rank in record.ranks)
         if not has_succeeded:
             return NO_MODEL if self._why_no_answer else 1
-        has_leader = not record.ranks or answer_ranking(record).status in _LEADS
+        has_leader = all(one.answer.status in _LEADS for one in report.rankings)
         return 0 if self.options.repair or has_leader else NO_LEADER
 
     def _advice(self, report: Report) -> Iterator[str]:
@@ -422,17 +407,18 @@ class Session:
         if self.report is not None:
             write = self.options.write
             is_written = None if write == "no" else write != "diff"
-            show_summary(
-                terminalreporter, self.report, self._last_lines, is_written=is_written
-            )
+            show_summary(terminalreporter, self.report, is_written=is_written)
+            for text in self._last_lines:
+                show(terminalreporter, text)
 
 
-def _passes(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
+def _passes(result: PatchResult, sure: set[str]) -> bool:
     """Return whether a patch passes the bug tests, the sure ones where there are such."""
-    sure = [judged for judged in tests if judged.judgement.counts]
-    verdicts = {result.verdicts.get(judged.test.id) for judged in sure or tests}
+    failed = {test for test, did in result.verdicts.items() if did is not Verdict.PASS}
+    if sure:
+        failed &= sure
     is_tried = bool(result.verdicts or result.passes_own)
-    return is_tried and not result.regressions and verdicts <= {Verdict.PASS, None}
+    return is_tried and not result.regressions and not failed
 
 
 def _failure(error: BaseException) -> str:
@@ -458,18 +444,12 @@ def _restore_default(number: int) -> None:
 
 
 def show_summary(
-    reporter: pytest.TerminalReporter,
-    report: Report,
-    last_lines: Iterable[str],
-    *,
-    is_written: bool | None = False,
+    reporter: pytest.TerminalReporter, report: Report, *, is_written: bool | None = False
 ) -> None:
-    """Show the answer, what it rests on, the tests, and what to do next."""
+    """Show the answer, what it rests on, and the tests."""
     reporter.ensure_newline()
     for line in summary(report, reporter.config.get_verbosity(), is_written=is_written):
         if line.style in ("=", "-"):
             reporter.section(line.text, sep=line.style)
         else:
             show(reporter, line.text, **dict.fromkeys(line.style.split(), True))
-    for text in last_lines:
-        show(reporter, text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import Attempt, Issue
@@ -16,14 +15,13 @@ def _attempt(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
         from pytest_brt.reproduce.replay import attempt
 
         return attempt(issue, index, bench)
-    from pytest_brt.project.index import open_index
     from pytest_brt.reproduce.agent import write_tests
     from pytest_brt.reproduce.auto import Auto
     from pytest_brt.reproduce.invert import invert
     from pytest_brt.reproduce.libro import libro
     from pytest_brt.reproduce.prompt import gather
 
-    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
+    with bench.open_index() as project:
         if name == "auto":
             return Auto(issue, index, bench, project).run()
         # The papers' run nothing beforehand.

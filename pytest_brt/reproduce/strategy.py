@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_brt.codec import content_id
 from pytest_brt.model.model import Model
@@ -15,6 +17,9 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal, Once
 from pytest_brt.types import Attempt, Issue
 from pytest_brt.types.report import Reading
+
+if TYPE_CHECKING:
+    from pytest_brt.project.index import Index
 
 #: Runs on the unpatched tree that must agree, and tests to keep per issue.
 REPEAT, KEEP = 2, 5
@@ -56,12 +61,23 @@ class Workbench:
     seed: int = 0
     #: When all must be over, as `time.monotonic` counts; models are not asked any more then.
     deadline: float = math.inf
-    #: Where finished pieces of an attempt are kept, for the case that the run is interrupted.
-    journal: Journal | None = None
+    #: Where finished pieces of work are kept, for the case that the run is interrupted.
+    journal: Journal = field(default_factory=partial(Journal, None))
     #: What the code of the reports does, by their ids.
     reports: Once[str, ObservedReport] = field(default_factory=Once)
     #: Where the project's index is kept between runs; None keeps it in memory.
     cache: Path | None = None
+
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+        return Path(self.engine.subject.root)
+
+    def open_index(self) -> Index:
+        """Return the project's index; close it when done."""
+        from pytest_brt.project.index import open_index  # replay alone needs none
+
+        return open_index(self.root, self.cache)
 
     def facts(self, issue: Issue) -> Reading:
         """Return what a report says."""

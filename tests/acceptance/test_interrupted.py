@@ -134,8 +134,8 @@ def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
     assert {patch["place"][0] for patch in list(patches.values())[: PATCHES // 2]} == {1}
 
 
-#: The log shows at once what is said.
-SHOWN = ("--log-cli-level=info", "-p", "no:randomly")
+#: All that is said is shown.
+SHOWN = ("-v", "-p", "no:randomly")
 VAGUE = """\
 # mean() of nothing is wrong
 

@@ -146,16 +146,8 @@ def test_a_report_alone_imports_little(project: pytest.Pytester) -> None:
         ours="""
         import sys
 
-        import pytest
-
-        pytest.register_assert_rewrite("pytest_brt")  # as where a wheel of ours is installed
-
         def pytest_unconfigure():
-            ours = [name for name in sys.modules if name.startswith("pytest_brt.")]
-            print("imported:", *ours)
-            rewritten = "AssertionRewritingHook"
-            loaders = {name: type(sys.modules[name].__spec__.loader).__name__ for name in ours}
-            print("rewritten:", *[name for name in ours if loaders[name] == rewritten])
+            print("imported:", *[name for name in sys.modules if name.startswith("pytest_brt.")])
         """
     )
     result = project.runpytest_subprocess("-p", "ours", ISSUE)
@@ -166,10 +158,6 @@ def test_a_report_alone_imports_little(project: pytest.Pytester) -> None:
     assert not rooms & {"repair", "localise", "rank", "guard", "patches"}
     assert "pytest_brt.pipeline.repairs" not in ours
     assert len(ours) <= 185  # ten of them place the test in a file of the project
-    (rewritten,) = (line.split()[1:] for line in result.outlines if line.startswith("rewritten:"))
-    # What a plain run loads too; pytest compiles it again in each run, where it may not write.
-    plain = ("plugin", "plugin.option_list")
-    assert set(rewritten) <= {f"pytest_brt.{name}" for name in plain}
 
 
 def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:

@@ -22,9 +22,9 @@ def parsed(*arguments: str) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def options_of(root: Path, *arguments: str, **environ: str) -> Options:
+def options_of(root: Path, *arguments: str) -> Options:
     """Return the options of a run in the project at `root`."""
-    return read_options(parsed(*arguments), root, environ)
+    return read_options(parsed(*arguments), root)
 
 
 def settings(root: Path, text: str) -> None:
@@ -32,7 +32,9 @@ def settings(root: Path, text: str) -> None:
     (root / "pytest.ini").write_text(f"[pytest]\n{text}\n", "utf-8")
 
 
-def test_defaults(tmp_path: Path) -> None:
+def test_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_BRT_MODEL", raising=False)
+    monkeypatch.setenv("PYTEST_BRT_MODELS", str(tmp_path))
     options = options_of(tmp_path, "--brt-issue=a.md")
     assert options.issue == ("a.md",)
     assert options.rank_fixes == ()
@@ -69,13 +71,14 @@ def test_everything_given(tmp_path: Path) -> None:
     assert (options.budget, options.samples) == (5400.0, 7)
 
 
-def test_the_command_line_comes_first(tmp_path: Path) -> None:
+def test_the_command_line_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings(tmp_path, "brt_timeout = 3\nbrt_env =\n    A=1\n    B=2")
     assert options_of(tmp_path).timeout == 3
     assert options_of(tmp_path, "--brt-timeout=4", "--brt-timeout=5").timeout == 5
     assert options_of(tmp_path).env == (("A", "1"), ("B", "2"))
-    assert options_of(tmp_path, PYTEST_BRT_MODEL="env:1").model == "env:1"
-    assert options_of(tmp_path, "--brt-model=x:1", PYTEST_BRT_MODEL="env:1").model == "x:1"
+    monkeypatch.setenv("PYTEST_BRT_MODEL", "env:1")
+    assert options_of(tmp_path).model == "env:1"
+    assert options_of(tmp_path, "--brt-model=x:1").model == "x:1"
 
 
 def test_a_project_says_nothing_of_what_shuts_it_in(tmp_path: Path) -> None:

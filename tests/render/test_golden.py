@@ -57,7 +57,7 @@ def terminal(record: RunRecord) -> str:
         config = pytest.Config.fromdictargs({}, ["-c", "/dev/null", *flags])
         out = io.StringIO()
         reporter = pytest.TerminalReporter(config, out)
-        show_summary(reporter, report_of(record), ())
+        show_summary(reporter, report_of(record))
         parts.append(f"## {name}\n{out.getvalue()}")
     return "\n".join(parts)
 
