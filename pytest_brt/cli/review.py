@@ -10,7 +10,7 @@ from dataclasses import replace
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.asked_call import stating
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
-from pytest_brt.render.words import call_words, count, run_words
+from pytest_brt.render.words import call_words, count
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import LastRun, find_last_run, save_last_run
 from pytest_brt.types import JudgedTest, Review
@@ -77,5 +77,5 @@ def _show(key: str, judged: JudgedTest) -> None:
     say(on_a_line(f"{key}  {test.name}  ({how_sure(judged)}{state})"))
     say(f"    {test.oracle.sentence}")
     for run in judged.judgement.runs[:1]:
-        say(f"    now: {run_words(run)}")
+        say(f"    now: {run.cause.text}")
     say(f"\n{textwrap.indent((test.source or '').strip(), '    | ')}\n")

@@ -14,8 +14,6 @@ from pytest_brt.render.words import call_words, count, listed
 from pytest_brt.types import (
     Answer,
     Attempt,
-    FoundFix,
-    Guarded,
     JudgedTest,
     Note,
     OracleKind,
@@ -66,7 +64,7 @@ _NONE = {
 }
 #: Measured tests from which on a share of them says something.
 _MANY = 10
-#: Tests that patches bring, and existing tests that a fix breaks, that are named.
+#: Tests that patches bring that are named.
 _NAMED = 4
 
 
@@ -185,7 +183,8 @@ def _more(record: RunRecord, status: Status) -> Iterator[str]:
     brought = [judged.test for judged in record.brought if judged.judgement.candidate]
     if brought:
         came = [f"{test.name} came with {listed(test.origin.patches)}" for test in brought]
-        yield f"{'; '.join(_some(came))}."
+        more = ["…"] if len(came) > _NAMED else []
+        yield f"{'; '.join([*came[:_NAMED], *more])}."
 
 
 def _placed(ranks: Sequence[Rank]) -> Answer:
@@ -234,35 +233,15 @@ def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
 
 
 def _does(rank: Rank) -> str:
-    return _passes(rank.passed, rank.total, rank.result.guarded)
-
-
-def fix_words(fix: FoundFix) -> str:
-    """Return what a fix does to all tests that were run on it, with the names of those it breaks.
-
-    As in "passes 4 of 4 bug tests and breaks 1 of 9 existing tests: tests/test_a.py::test_b".
-    """
-    does = _passes(len(fix.passed), fix.total, fix.guarded)
-    broken = [item.test for item in fix.guarded.regressions] if fix.guarded else []
-    return f"{does}: {', '.join(_some(broken))}" if broken else does
-
-
-def _passes(passed: int, total: int, guarded: Guarded | None) -> str:
-    tests = (
-        f"passes {passed} of {count(total, 'bug test')}"
-        if total
-        else "was tried by no bug test"
-    )
+    """Return what a patch does, as in "passes 4 of 4 bug tests and breaks 1 of 9 …"."""
+    guarded = rank.result.guarded
+    tests = f"passes {rank.passed} of {count(rank.total, 'bug test')}"
     if guarded is None or not guarded.ran:
         return f"{tests} (no existing test ran)"
     broken = len(guarded.regressions)
     if guarded.reached == 0 and not broken:
         return f"{tests}, and no existing test is known to run the changed lines"
     return f"{tests} and breaks {broken or 'none'} of {count(guarded.ran, 'existing test')}"
-
-
-def _some(names: Sequence[str]) -> Sequence[str]:
-    return [*names[:_NAMED], "…"] if len(names) > _NAMED else names
 
 
 def notes_of(record: RunRecord) -> Iterator[str]:

@@ -58,8 +58,7 @@ def summary(
 
 def html(report: Report) -> str:
     """Return the page, which every parser takes: no undecoded bytes, no control characters."""
-    text = _filled("page.html.jinja", report)
-    return plain(text.encode("utf-8", "replace").decode("utf-8"))
+    return plain(_filled("page.html.jinja", report))
 
 
 def markdown(report: Report) -> str:

@@ -14,11 +14,9 @@ from typing import Literal, TypeVar
 from pytest_brt.render.answer import (
     answer_issue,
     answer_ranking,
-    fix_words,
     how_sure,
     notes_of,
 )
-from pytest_brt.render.words import run_words
 from pytest_brt.types import (
     Answer,
     Attempt,
@@ -182,8 +180,6 @@ class PatchEntry:
     epr: float | None
     #: Probability that it is right.
     score: float | None
-    #: How sure the order is at its place; null for a single patch.
-    standing: Standing | None
     #: The evidence of the strongest sure test that the first patch passes, `yours` where a person
     #: gave or accepted it; empty for all others.
     leads_by: str
@@ -195,11 +191,6 @@ class PatchEntry:
     cells: tuple[Outcome, ...]
     #: Null when none were run.
     existing: Guarded | None
-
-    @property
-    def leads(self) -> bool:
-        """Whether it is among the first, and passes something."""
-        return self.place is not None and self.place[0] == 1 and self.passed > 0
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -245,12 +236,11 @@ class Ranking:
     def table(self) -> list[tuple[str, ...]]:
         """A row of heads, then one for each patch, best first; the note comes last.
 
-        What no patch has, but for its rank, has no column.
+        What no patch has, has no column.
         """
-        rows = (HEADS, *(patch.row for patch in self.patches))
-        rank, *others = zip(*rows, strict=True)
-        known = (column for column in others if {*column[1:]} != {"-"})
-        return list(zip(rank, *known, strict=True))
+        columns = zip(HEADS, *(patch.row for patch in self.patches), strict=True)
+        known = (column for column in columns if {*column[1:]} != {"-"})
+        return list(zip(*known, strict=True))
 
 
 @value
@@ -261,8 +251,6 @@ class FixEntry:
     patch: str
     #: It passes the failing tests that are trusted, and breaks no other that was run.
     plausible: bool
-    #: What it does, in words.
-    does: str
     #: The fix itself.
     diff: str
 
@@ -328,12 +316,10 @@ class Report:
 
 def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
     """Return the report of a run."""
-    made = [_test(judged, one.issue) for one in record.attempts for judged in one.tests]
-    given = [_test(judged, "") for judged in record.given]
-    brought = [_test(judged, judged.test.issue) for judged in record.brought]
-    tests = sorted(
-        (*made, *given, *brought), key=lambda one: (not one.candidate, -one.confidence)
-    )
+    made = (judged for one in record.attempts for judged in one.tests)
+    tests = [_test(judged, judged.test.issue) for judged in (*made, *record.brought)]
+    tests += [_test(judged, "") for judged in record.given]
+    tests.sort(key=lambda one: (one.candidate, one.confidence), reverse=True)
     return Report(
         setting=setting,
         exit_code=exit_code,
@@ -346,11 +332,10 @@ def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
 
 def _entry(kind: type[T], *facts: object, **rest: object) -> T:
     """Return an entry with `rest`, and with what `facts` call like its other fields."""
-    for field in fields(kind):  # type: ignore[arg-type]  # an entry is a dataclass
-        for fact in facts:
-            if field.name not in rest and hasattr(fact, field.name):
-                found = getattr(fact, field.name)
-                rest[field.name] = round(found, 6) if isinstance(found, float) else found
+    for fact in facts:
+        for field in fields(kind):  # type: ignore[arg-type]  # an entry is a dataclass
+            if hasattr(fact, field.name):
+                rest.setdefault(field.name, getattr(fact, field.name))
     return kind(**rest)
 
 
@@ -394,7 +379,7 @@ def _test(judged: JudgedTest, issue: str) -> TestEntry:
         sentence=test.oracle.sentence,
         file=test.path,
         sure=how_sure(judged),
-        reason=run_words(judgement.runs[0]) if fails else judgement.reason,
+        reason=judgement.runs[0].cause.text if fails else judgement.reason,
     )
 
 
@@ -422,7 +407,7 @@ def patch_entry(rank: Rank) -> PatchEntry:
         rank,
         diff=result.patch.text,
         note=_note(rank),
-        cells=tuple(_entry(Outcome, one, reason=run_words(one)) for one in result.cells),
+        cells=tuple(_entry(Outcome, one, reason=one.cause.text) for one in result.cells),
         existing=result.guarded,
     )
 
@@ -437,7 +422,7 @@ def _note(rank: Rank) -> str:
         alone = "passes only bug tests that it brings"
         parts.append(alone if result.passes_own else "no bug test could be run on it")
         parts += {
-            run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID
+            cell.cause.text for cell in result.cells if cell.verdict is Verdict.INVALID
         }
     if rank.standing is Standing.CLOSE and rank.place and rank.place[0] != 1:
         parts.append("too close to the first to call")
@@ -451,17 +436,14 @@ def _note(rank: Rank) -> str:
 
 def _repair(repair: Repair) -> RepairEntry:
     talk = repair.trajectory
-    fixes = [
-        _entry(
-            FixEntry, fix, patch=fix.patch.name, does=fix_words(fix), diff=fix.patch.text
-        )
-        for fix in repair.fixes
-    ]
     return _entry(
         RepairEntry,
         repair,
         given=repair.brt,
         steps=len(talk.steps) if talk else 0,
         ending=talk.ending if talk else None,
-        fixes=tuple(fixes),
+        fixes=tuple(
+            _entry(FixEntry, fix, patch=fix.patch.name, diff=fix.patch.text)
+            for fix in repair.fixes
+        ),
     )

@@ -49,7 +49,7 @@ _STOPPED = {
     Stop.LATE: (
         Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, "the tests together did not end in time",
     ),
-    Stop.DISK_FULL: (Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full"),
+    Stop.DISK_FULL: (Verdict.INVALID, CauseCode.SHORT, "the disk was full"),
 }  # fmt: skip
 
 
@@ -161,7 +161,7 @@ class Reading:
             case "skipped":
                 return make_run(Verdict.SKIP, CauseCode.OTHER, event.text)
             case "passed" if event.when == "teardown" and event.raised is None:
-                return make_run(Verdict.PASS, CauseCode.PASSED, "passed")
+                return make_run(Verdict.PASS, CauseCode.OTHER, "passed")
         return _tampered(f"{event.when} reported as {event.outcome!r} though it raised")
 
     def _failure(self, event: Event, path: str) -> TestRun:

@@ -13,14 +13,12 @@ from pytest_brt.types.note import value
 class CauseCode(StrEnum):
     """What decided a verdict, where that makes a difference."""
 
-    PASSED = "passed"
     #: The body of the test failed.
     RAISED = "raised"
     #: The test and the project disagree about a name or a call.
     MISMATCH = "mismatch"
     #: A limit of the machine was met, that other runs share.
     SHORT = "machine-limit"
-    DISK_FULL = "disk-full"
     NOT_COLLECTED = "not-collected"
     TOO_SLOW = "test-too-slow"
     #: All tests of a tree took too long, so nothing is known of this one.

@@ -14,7 +14,6 @@ from pytest_brt.types import (
     Cost,
     Ending,
     Fix,
-    FixSource,
     FoundFix,
     Frame,
     Given,
@@ -254,7 +253,10 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
 
 # -- rankings ---------------------------------------------------------------------------------
 
-TESTS = (bug_test(), replace(bug_test("test_other"), test=replace(judged(1).test, name="test_b")))
+TESTS = (
+    bug_test(),
+    replace(bug_test("test_other"), test=replace(judged(1).test, name="test_b", issue="i")),
+)
 
 
 def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
@@ -396,10 +398,9 @@ def fix(name: str, *, plausible: bool, guarded: Guarded | None) -> FoundFix:
     return FoundFix(
         patch=Patch(id=name, name=name, text="--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"),
         key=name,
-        source=FixSource.VARIANT,
+        is_variant=True,
         plausible=plausible,
         passed=("test_clamp_gives_expected",),
-        total=1,
         hypothesis="the ends are mixed up",
         guarded=guarded,
     )

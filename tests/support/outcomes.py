@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_brt.types import Cause, CauseCode, Note, Verdict
 
 _CAUSES = {
-    Verdict.PASS: (CauseCode.PASSED, "passed"),
+    Verdict.PASS: (CauseCode.OTHER, "passed"),
     Verdict.FAIL: (CauseCode.RAISED, "assert 1 == 2"),
     Verdict.BROKEN: (CauseCode.OTHER, "setup failed: no database"),
     Verdict.TIMEOUT: (CauseCode.TOO_SLOW, "did not end within 1 s"),
