@@ -320,7 +320,6 @@ def _regression(name: str, run: TestRun) -> Regression:
     own = [frame.line for frame in frames if name.startswith(f"{frame.path}::")]
     return Regression(
         test=name,
-        verdict=run.verdict,
         reason=run.cause.text,
         line=own[-1] if own else 0,
     )

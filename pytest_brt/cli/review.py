@@ -44,12 +44,11 @@ def _review(arguments: argparse.Namespace) -> None:
         if key not in tests | values:
             there_are = ", ".join(tests | values)
             raise UsageProblem(f"review: no test {key!r} (there are {there_are})")
+    judged = []
     for key, test in tests.items():
         if key not in said:
             _show(key, test)
-    judged = [
-        replace(test, review=said.get(key, test.review)) for key, test in tests.items()
-    ]
+        judged.append(replace(test, review=said.get(key, test.review)))
     for key, (words, value) in values.items():
         # Another run may have given the short name to another value.
         say(on_a_line(f"{said[key]}: {words}" if key in said else f"{key}  {words}"))
@@ -76,6 +75,5 @@ def _show(key: str, judged: JudgedTest) -> None:
     test, state = judged.test, ", rejected" if judged.review is Review.REJECTED else ""
     say(on_a_line(f"{key}  {test.name}  ({how_sure(judged)}{state})"))
     say(f"    {test.oracle.sentence}")
-    for run in judged.judgement.runs[:1]:
-        say(f"    now: {run.cause.text}")
+    say(f"    now: {judged.judgement.runs[0].cause.text}")
     say(f"\n{textwrap.indent((test.source or '').strip(), '    | ')}\n")

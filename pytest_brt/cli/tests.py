@@ -125,7 +125,7 @@ def _examined(given: str, root: Path, engine: Runner, reading: Reading) -> list[
 def _lines(examined: Examined) -> Iterator[str]:
     """Yield what a test is, and a line per question."""
     told = "a bug test" if examined.is_bug_test else "perhaps a bug test: read it"
-    if any(one.answer is False for one in examined.findings):
+    if False in [one.answer for one in examined.findings]:
         told = "not a bug test"
     yield f"{examined.test}: {told}"
     for one in examined.findings:

@@ -133,12 +133,12 @@ def _read(path: Path, folder: Path) -> Patch:
         ) from error
     sender = _SENDER.search(data) if _FROM.match(data) else None
     author = decode(sender[1]).casefold() if sender else ""
-    return _patch(on_a_line(str(path.relative_to(folder))), data, author, str(path))
+    return _patch(on_a_line(str(path.relative_to(folder))), data, author)
 
 
-def _patch(name: str, data: bytes, source: str, file: str = "") -> Patch:
+def _patch(name: str, data: bytes, source: str) -> Patch:
     text = decode(data.removeprefix(b"\xef\xbb\xbf"))
-    return Patch(id=content_id(text), name=name, text=text, file=file, source=source)
+    return Patch(id=content_id(text), name=name, text=text, source=source)
 
 
 def complete(address: Address, root: Path) -> Address:

@@ -466,10 +466,11 @@ def show_summary(
 ) -> None:
     """Show the answer, what it rests on, the tests, and what to do next."""
     reporter.ensure_newline()
-    for line in summary(report, reporter.config.get_verbosity(), is_written=is_written):
-        if line.style in ("=", "-"):
-            reporter.section(line.text, sep=line.style)
+    verbosity = reporter.config.get_verbosity()
+    for text, style in summary(report, verbosity, is_written=is_written):
+        if style in ("=", "-"):
+            reporter.section(text, sep=style)
         else:
-            show(reporter, line.text, **dict.fromkeys(line.style.split(), True))
+            show(reporter, text, **dict.fromkeys(style.split(), True))
     for text in last_lines:
         show(reporter, text)

@@ -57,7 +57,6 @@ _NONE = {
     "no-bug-test": "no patch is known to be right: they are ordered by how many existing tests "
     "they break; a test of yours would tell (--brt-tests FILE), or a call in the report and its "
     "result",
-    "no-patch-applies": "no patch could be applied",
     "no-test-ran": "no bug test could be run on any patch",
     "none-passes": "none passes a bug test",
     "own-tests": "none passes a bug test but its own",
@@ -86,12 +85,11 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     for test in found:
         if test.judgement.reproduces:
             probably = "" if test.judgement.confidence == 1 else ", probably"
-            fails = (
-                f"{test.test.name} fails{probably} because of this bug ({how_sure(test)})"
-            )
-            return Answer(status=Status.REPRODUCED, text=f"Reproduced: {fails}.")
+            because = f"because of this bug ({how_sure(test)})"
+            text = f"Reproduced: {test.test.name} fails{probably} {because}."
+            return Answer(status=Status.REPRODUCED, text=text)
     if found:
-        return _possible(found)
+        return _possible(found[0])
     for attempt in attempts:
         if attempt.settled:
             return _not_here(attempt)
@@ -100,9 +98,8 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     return Answer(status=Status.NOT_REPRODUCED, text=f"Not reproduced: {text}.", reason=why)
 
 
-def _possible(tests: Sequence[JudgedTest]) -> Answer:
-    best, kinds = tests[0], [judged.test.oracle.kind for judged in tests]
-    is_told = kinds[0] is not OracleKind.GONE or OracleKind.EQUALS in kinds
+def _possible(best: JudgedTest) -> Answer:
+    is_told = best.test.oracle.kind is not OracleKind.GONE
     hint = _ACCEPT if is_told else _SAY_WHAT_IS_RIGHT
     return Answer(
         status=Status.POSSIBLE,
@@ -180,17 +177,19 @@ def _more(record: RunRecord, status: Status) -> Iterator[str]:
             f"{bug.test} asserts the bug: it contradicts {bug.bug_test} about `{bug.call}`, and "
             "counts against no patch."
         )
-    brought = [judged.test for judged in record.brought if judged.judgement.candidate]
-    if brought:
-        came = [f"{test.name} came with {listed(test.origin.patches)}" for test in brought]
-        more = ["…"] if len(came) > _NAMED else []
-        yield f"{'; '.join([*came[:_NAMED], *more])}."
+    came = [
+        f"{judged.test.name} came with {listed(judged.test.origin.patches)}"
+        for judged in record.brought
+        if judged.judgement.candidate
+    ]
+    if came:
+        yield f"{'; '.join(came[:_NAMED])}{'; …' if len(came) > _NAMED else ''}."
 
 
 def _placed(ranks: Sequence[Rank]) -> Answer:
     """Return which patch is first, or which are, and how sure that is."""
     tried = [rank for rank in ranks if rank.epr is not None or rank.score is not None]
-    if not any(rank.passed for rank in tried):
+    if not any(rank.passed for rank in ranks):
         return _none(ranks, tried)
     if level := tied(tried):
         return _tie(level)
@@ -226,8 +225,6 @@ def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
         code = "none-passes"
     elif not tried and any(rank.place for rank in ranks):
         code, begin = "no-bug-test", "No bug test, so"
-    elif all(rank.result.refused for rank in ranks):
-        code = "no-patch-applies"
     reason = Note(code=code, text=_NONE[code])
     return Answer(status=Status.NONE, text=f"{begin} {reason.text}.", reason=reason)
 

@@ -180,6 +180,8 @@ class PatchEntry:
     epr: float | None
     #: Probability that it is right.
     score: float | None
+    #: How sure the order is at its place; null for a single patch.
+    standing: Standing | None
     #: The evidence of the strongest sure test that the first patch passes, `yours` where a person
     #: gave or accepted it; empty for all others.
     leads_by: str
@@ -371,12 +373,12 @@ def _test(judged: JudgedTest, issue: str) -> TestEntry:
         TestEntry,
         test,
         test.origin,
+        test.oracle,
         judgement,
         judged,
         issue=issue,
         brought_by=test.origin.patches,
         oracle=test.oracle.kind,
-        sentence=test.oracle.sentence,
         file=test.path,
         sure=how_sure(judged),
         reason=judgement.runs[0].cause.text if fails else judgement.reason,

@@ -18,8 +18,6 @@ class Patch:
     #: Path within the folder it came from, as in "fix-03.diff".
     name: str
     text: str
-    #: The file it came from, as the system calls it; "" for none.
-    file: str = ""
     #: Who wrote it, as its mail, its commits or its folder say; "" where nothing does.
     source: str = ""
 
@@ -39,7 +37,6 @@ class Regression:
 
     #: File and node, as in "tests/test_a.py::TestX::test_y".
     test: str
-    verdict: Verdict
     #: Why, in words.
     reason: str
     #: The line of the test's file at which it fails; 0 where that is not known.

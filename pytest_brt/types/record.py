@@ -183,17 +183,12 @@ class Repair:
 
 
 def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
-    """Return the fixes of several repairs, of equal ones only the first.
-
-    Plausible ones come first, and those that break existing tests last.
-    """
+    """Return the fixes of several repairs, of equal ones only the first."""
     found: dict[str, tuple[FoundFix, Repair]] = {}
     for repair in repairs:
         for fix in repair.fixes:
             found.setdefault(fix.key, (fix, repair))
-    return tuple(
-        sorted(found.values(), key=lambda pair: (pair[0].broken, not pair[0].plausible))
-    )
+    return tuple(found.values())
 
 
 @value

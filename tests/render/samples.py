@@ -212,7 +212,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
     "not-here": lambda: report(settled=(bug_test(),)),
     "not-here-since-a-fix": lambda: report(
         settled=(bug_test(),),
-        fix=Fix(code="fixed-by", text="fixed by abc (A: Mend)", commit="abc"),
+        fix=Fix(text="fixed by abc (A: Mend)", commit="abc"),
     ),
     "none-stands": lambda: report(
         rejected_test(Verdict.PASS, model="m"),
@@ -382,7 +382,6 @@ def cut(count: int) -> Guarded:
         regressions=tuple(
             Regression(
                 test=f"tests/test_x.py::test_{number}",
-                verdict=Verdict.FAIL,
                 reason="assert 1 == 2",
             )
             for number in range(count)
