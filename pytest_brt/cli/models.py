@@ -82,8 +82,6 @@ def _one_token(text: str) -> str:
         model.text(Request(messages=(Message("user", "Say yes."),), max_tokens=1))
     except BrtError as problem:
         return str(problem)
-    finally:
-        model.close()
     return f"a token in {usage.cost.seconds:.1f} s"
 
 

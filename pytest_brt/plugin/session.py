@@ -222,7 +222,7 @@ class Session:
             command=self.command,
             ended="",
             version=__version__,
-            python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
+            python=f"{subject.python_version} ({subject.found})",
             sandbox=engine.sandbox.isolation,
             tree=hash_of(root, without=[path.resolve() for path in options.report]),
         )

@@ -59,7 +59,7 @@ def evaluate(
         touched = touched_by(applied.changes, root)
     except PatchProblem as problem:
         refused = Note(code=problem.code, text=str(problem))
-        return PatchResult(patch=patch, refused=refused)
+        return PatchResult(patch=patch, refused=refused, normal=patch.name)
     bug_tests = tuple(judged for judged in tests if judged.judgement.candidate)
     work = partial(_run, patch, applied.changes, touched, bug_tests, calls, runner, guard)
     normal = patch_key(applied.changes)

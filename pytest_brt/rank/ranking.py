@@ -76,7 +76,7 @@ def _with_epr(result: PatchResult, results: Iterable[PatchResult]) -> Rank:
     """
     verdicts = list(result.verdicts.values())
     passed, total = verdicts.count(Verdict.PASS), len(verdicts)
-    same = [other.patch.name for other in results if other.program == result.program]
+    same = [other.patch.name for other in results if other.normal == result.normal]
     return Rank(
         result=result,
         epr=passed / total if total else None,
@@ -110,10 +110,10 @@ def _without_own_word(
     own, other = set(), set()
     for result in results:
         own |= {
-            (c.test, result.program) for c in result.own_cells if c.verdict is Verdict.PASS
+            (c.test, result.normal) for c in result.own_cells if c.verdict is Verdict.PASS
         }
         other |= {
-            (c.test, result.program) for c in result.cells if c.verdict is Verdict.PASS
+            (c.test, result.normal) for c in result.cells if c.verdict is Verdict.PASS
         }
     words = {test for test, _ in own} - {test for test, program in other - own}
     return [judged for judged in tests if judged.test.id not in words]

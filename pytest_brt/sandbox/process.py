@@ -112,7 +112,7 @@ class StatementResult:
 class Interpreter:
     """What the interpreter of a project is."""
 
-    version: tuple[int, int]
+    version: str
     #: Names of the plugins of pytest.
     plugins: tuple[str, ...]
     #: Folders that it imports from.

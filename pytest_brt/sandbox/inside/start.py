@@ -25,7 +25,7 @@ def tell_interpreter(order, send):
             if point.group == "pytest11":
                 plugins.add(point.name)
     answer = {
-        "version": sys.version_info[:2],
+        "version": "%d.%d" % sys.version_info[:2],
         "plugins": sorted(plugins),
         "paths": sys.path,
     }
