@@ -61,8 +61,6 @@ _NONE = {
     "none-passes": "none passes a bug test",
     "own-tests": "none passes a bug test but its own",
 }
-#: Measured tests from which on a share of them says something.
-_MANY = 10
 #: Tests that patches bring that are named.
 _NAMED = 4
 
@@ -130,11 +128,11 @@ def _why_not(attempts: Sequence[Attempt]) -> Note:
 
 
 def how_sure(judged: JudgedTest) -> str:
-    """Return how likely a test is right, as in "85% sure"; no number where few were measured."""
+    """Return how likely a test is right, as in "85% sure"; no number where none was measured."""
     judgement = judged.judgement
     if judged.review is Review.ACCEPTED:
         return "accepted by you"
-    if judgement.measured and judgement.measured.of >= _MANY:
+    if judgement.measured:
         return f"{judgement.confidence:.0%} sure"
     if judgement.confidence == 1:
         return "taken as right"

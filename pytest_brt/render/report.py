@@ -110,7 +110,7 @@ class TestEntry:
     #: How likely it is right, 0 to 1, and how much it counts when patches are ranked: (right + 2) /
     #: (of + 4) of what was measured; 1 for a test that was given or accepted.
     confidence: float
-    #: The same in words; without a number where fewer than ten were measured.
+    #: The same in words; without a number where none was measured.
     sure: str
     #: What it does on the unpatched tree; why it is no bug test, or how it fails.
     verdict: Verdict

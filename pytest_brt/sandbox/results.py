@@ -45,7 +45,7 @@ _AROUND = {
 }
 #: What is known of a test whose process was ended, within which it had some seconds.
 _STOPPED = {
-    Stop.SILENT: (Verdict.TIMEOUT, CauseCode.TOO_SLOW, "did not end within {:g} s"),
+    Stop.SILENT: (Verdict.TIMEOUT, CauseCode.SHORT, "did not end within {:g} s"),
     Stop.LATE: (
         Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, "the tests together did not end in time",
     ),

@@ -22,7 +22,7 @@ from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 from pytest_brt.types.note import value
 
 #: What may come of a lack of what all runs share.
-_SHORT = frozenset({CauseCode.TOO_SLOW, CauseCode.TREE_TOO_SLOW, CauseCode.SHORT})
+_SHORT = frozenset({CauseCode.TREE_TOO_SLOW, CauseCode.SHORT})
 _DAY = 86400.0
 #: The verdict of several items that count as one: the first of these that occurs.
 _MOST_SEVERE = (

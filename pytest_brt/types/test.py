@@ -17,10 +17,9 @@ class CauseCode(StrEnum):
     RAISED = "raised"
     #: The test and the project disagree about a name or a call.
     MISMATCH = "mismatch"
-    #: A limit of the machine was met, that other runs share.
-    SHORT = "machine-limit"
+    #: A limit was met, of time or of the machine, that other runs may have had a part in.
+    SHORT = "limit-met"
     NOT_COLLECTED = "not-collected"
-    TOO_SLOW = "test-too-slow"
     #: All tests of a tree took too long, so nothing is known of this one.
     TREE_TOO_SLOW = "tree-too-slow"
     OTHER = "other"
