@@ -70,14 +70,15 @@ def shows_bug(run: TestRun, test: CandidateTest) -> bool:
 
 
 class GateProof(StrEnum):
-    """What an added or changed test shows: what it does, in words."""
+    """What an added or changed test shows."""
 
-    PROVEN = "fails without the change and passes with it"
-    #: On both trees, at times at least.
-    PASSES_BEFORE = "passes without the change"
-    #: It uses what the change brings.
-    UNTESTABLE = "cannot be run without the change"
-    FAILS_AFTER = "fails with the change"
+    #: Fails on the base, passes on the head: it shows what the change is for.
+    PROVEN = "proven"
+    #: Passes on both, at times at least: it would have passed without the change.
+    PASSES_BEFORE = "passes-before"
+    #: Cannot be run on the base: it uses what the change brings.
+    UNTESTABLE = "untestable"
+    FAILS_AFTER = "fails-after"
 
 
 def changed_tests(history: History, base: str, head: str) -> Iterator[Test]:

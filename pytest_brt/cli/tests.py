@@ -55,6 +55,12 @@ _ASKED = {
 _ANSWERS = {True: "yes", False: "no", None: "?"}
 #: Exit code where a change adds or changes no test: pytest's own for no test.
 _NO_TEST = 5
+_DOES = {
+    GateProof.PROVEN: "fails without the change and passes with it",
+    GateProof.PASSES_BEFORE: "passes without the change",
+    GateProof.UNTESTABLE: "cannot be run without the change",
+    GateProof.FAILS_AFTER: "fails with the change",
+}
 
 
 def set_up(parser: argparse.ArgumentParser, name: str) -> None:
@@ -136,7 +142,7 @@ def _gate(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
         proof, run = gate(test, trees, engine)
         is_clear = proof in (GateProof.PROVEN, GateProof.PASSES_BEFORE)
         why = "" if is_clear else f": {run.verdict}, {run.cause.text}"
-        say(on_a_line(f"{test.path}::{test.node} {proof}{why}"))
+        say(on_a_line(f"{test.path}::{test.node} {_DOES[proof]}{why}"))
         proofs.append(proof)
     if not proofs:
         say("gate: no test is added or changed")
