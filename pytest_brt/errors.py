@@ -21,10 +21,6 @@ class UsageProblem(BrtError):
     """An option or an input file cannot be used as given."""
 
 
-class IssueProblem(UsageProblem):
-    """A bug report cannot be read."""
-
-
 class UnsafeChange(BrtError):
     """A change leads out of the tree that it is made in."""
 

@@ -291,7 +291,6 @@ def _regression(run: TestRun) -> Regression:
     own = [frame.line for frame in frames if run.test.startswith(f"{frame.path}::")]
     return Regression(
         test=run.test,
-        verdict=run.verdict,
         reason=run.cause.text,
         line=own[-1] if own else 0,
     )

@@ -49,9 +49,9 @@ def find_fix(
     if not shows or older - newer > 1:
         return None
     if newer < 0:
-        return Fix(code="fixed-here", text="fixed by what is not committed yet")
+        return Fix(text="fixed by what is not committed yet")
     text = f"fixed by {line[newer][:10]} ({commits[line[newer]]})"
-    return Fix(code="fixed-by", text=text, commit=line[newer][:10])
+    return Fix(text=text, commit=line[newer][:10])
 
 
 def shows_bug(run: TestRun, test: CandidateTest) -> bool:

@@ -17,8 +17,6 @@ def plain(text: str) -> str:
     >>> plain("a\x1b[2Jb\nc")
     'a?[2Jb\nc'
     """
-    if text.isascii() and text.isprintable():
-        return text
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 
 
@@ -47,5 +45,4 @@ def show(reporter: Any, text: str, **markup: bool) -> None:
 
 def say(text: str = "", *, error: bool = False) -> None:
     """Print text of a command, at once."""
-    whole = in_a_log(plain(text)).encode("utf-8", "replace").decode("utf-8")
-    print(whole, file=sys.stderr if error else sys.stdout, flush=True)
+    print(in_a_log(plain(text)), file=sys.stderr if error else sys.stdout, flush=True)

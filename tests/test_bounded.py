@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.bounded import bounded_text, read_bounded
-from pytest_brt.errors import BrtError, IssueProblem, UsageProblem
+from pytest_brt.errors import BrtError, UsageProblem
 from pytest_brt.model.replies import Replies
 from pytest_brt.patches.sources import read_patches
 from pytest_brt.report.load import load_issue
@@ -79,7 +79,7 @@ def test_a_file_that_is_too_long_is_refused(reader: str, tmp_path: Path) -> None
 def test_standard_input_that_does_not_end_is_refused() -> None:
     with (
         Path("/dev/zero").open("rb") as endless,
-        pytest.raises(IssueProblem, match="more than 16 MB"),
+        pytest.raises(UsageProblem, match="more than 16 MB"),
     ):
         load_issue("-", endless)
 

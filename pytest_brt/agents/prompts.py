@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_brt.model.request import Message
-from pytest_brt.render.words import run_words
 from pytest_brt.types import Issue, TestRun, Verdict
 
 if TYPE_CHECKING:
@@ -133,4 +132,4 @@ def describe_runs(runs: Sequence[TestRun]) -> str:
         frames = run.raised.frames if run.raised else ()
         near = [frame for frame in frames if not frame.path.startswith(("/", "<"))]
         told.append((run, near[-_FRAMES:]))
-    return render("runs", runs=runs, bad=bad, told=told, clean=clean, why=run_words)
+    return render("runs", runs=runs, bad=bad, told=told, clean=clean)

@@ -18,7 +18,7 @@ from pytest_brt.project.definitions import read_facts
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import decode
 from pytest_brt.sandbox.placing import Test
-from pytest_brt.types import FileChange, FixSource, JudgedTest, TestRun, Verdict
+from pytest_brt.types import FileChange, JudgedTest, TestRun, Verdict
 
 #: Tokens of a variant, of an edit and of a method; lines that a variant and an edit are shown.
 _VARIANT, _EDIT, _METHOD, _AROUND = 400, 900, 4_000, 200
@@ -87,7 +87,7 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
     if not trial.stands and len(env.tried) > before:
         failure = render("trial", variants=(), **told)
         written = _variants(env, "\n".join([changes, *code]), fix, failure)
-        variants = env.try_fixes(written, FixSource.VARIANT)
+        variants = env.try_fixes(written, are_variants=True)
     trials = [trial, *variants]
     stands = any(one.stands for one in trials)
     return Observation(

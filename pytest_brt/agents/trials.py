@@ -22,7 +22,6 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     Author,
     FileChange,
-    FixSource,
     FoundFix,
     JudgedTest,
     Patch,
@@ -111,7 +110,7 @@ class RepairWork(Workspace):
         return [f"- {path}:{line} {scores[path, line]:.2f}" for path, line in best]
 
     def try_fixes(
-        self, fixes: Iterable[Changes], source: FixSource = FixSource.AGENT
+        self, fixes: Iterable[Changes], *, are_variants: bool = False
     ) -> list[Trial]:
         """Try fixes that are new: the failing tests and, where those pass, existing ones.
 
@@ -121,11 +120,11 @@ class RepairWork(Workspace):
         keyed = {patch_key(changes): changes for changes in fixes}
         new = {key: changes for key, changes in keyed.items() if key not in self.tried}
         with ThreadPoolExecutor(self.jobs, thread_name_prefix="brt-try") as pool:
-            trials = pool.map(partial(self._try, source), new, new.values())
+            trials = pool.map(partial(self._try, are_variants), new, new.values())
             self.tried |= dict(zip(new, trials, strict=True))
         return [self.tried[key] for key in keyed]
 
-    def _try(self, source: FixSource, key: str, changes: Changes) -> Trial:
+    def _try(self, is_variant: bool, key: str, changes: Changes) -> Trial:
         tests = self._failing()
         runs = self.engine.run(tests, changes, test_seconds=_SECONDS) if tests else ()
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
@@ -140,10 +139,9 @@ class RepairWork(Workspace):
         fix = FoundFix(
             patch=Patch(id=named, name=f"fix-{named[:8]}.diff", text=text),
             key=key,
-            source=source,
+            is_variant=is_variant,
             plausible=bool(green) and passes and not (guarded and guarded.regressions),
             passed=tuple(one.test.name for one in self.failing if one.test.id in green),
-            total=len(self.failing),
             hypothesis=self.hypothesis,
             guarded=guarded,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -15,13 +14,16 @@ from pathlib import Path
 
 from pytest_brt import __version__
 from pytest_brt.cli.run import write_files
+from pytest_brt.codec import from_json
 from pytest_brt.errors import BrtError
 from pytest_brt.model.child import engines
 from pytest_brt.model.model import open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import PORTS, gguf_files, read_spec
+from pytest_brt.render.report import Report
 from pytest_brt.shown import say
+from pytest_brt.types import Verdict
 
 #: The bugs on which a model is measured; "fix.diff" is what makes each right, which no model sees.
 _BUGS = Path(__file__).parent / "bugs.txt"
@@ -80,8 +82,6 @@ def _one_token(text: str) -> str:
         model.text(Request(messages=(Message("user", "Say yes."),), max_tokens=1))
     except BrtError as problem:
         return str(problem)
-    finally:
-        model.close()
     return f"a token in {usage.cost.seconds:.1f} s"
 
 
@@ -114,13 +114,9 @@ def _try(folder: Path, spec: str) -> tuple[bool, int]:
     path = folder / "report.json"
     if not path.exists():  # the run could not begin, as without any sandbox
         return False, 0
-    report = json.loads(path.read_text("utf-8"))
-    costs = [attempt["cost"] for attempt in report["issues"][0]["attempts"]]
-    cells = [
-        cell for ranking in report["rankings"] for cell in ranking["patches"][0]["cells"]
-    ]
-    passed = {cell["test"] for cell in cells if cell["verdict"] == "PASS"}
-    is_right = any(
-        test["candidate"] and test["id"] in passed for test in report["tests"][:1]
-    )
-    return is_right, sum(cost["prompt_tokens"] + cost["tokens"] for cost in costs)
+    report = from_json(path.read_bytes(), Report)
+    costs = [attempt.cost for attempt in report.issues[0].attempts]
+    cells = [cell for ranking in report.rankings for cell in ranking.patches[0].cells]
+    passed = {cell.test for cell in cells if cell.verdict is Verdict.PASS}
+    is_right = any(test.id in passed for test in report.tests[:1])
+    return is_right, sum(cost.prompt_tokens + cost.tokens for cost in costs)

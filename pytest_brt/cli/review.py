@@ -11,7 +11,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.asked_call import stating
 from pytest_brt.rank.existing_calls import existing_test
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
-from pytest_brt.render.words import call_words, count, run_words
+from pytest_brt.render.words import call_words, count
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import LastRun, find_last_run, save_last_run
 from pytest_brt.types import UNPATCHED, JudgedTest, Judgement, Review, Verdict
@@ -48,12 +48,11 @@ def _review(arguments: argparse.Namespace) -> None:
         if key not in tests | values:
             there_are = ", ".join(tests | values)
             raise UsageProblem(f"review: no test {key!r} (there are {there_are})")
+    judged = []
     for key, test in tests.items():
         if key not in said:
             _show(key, test)
-    judged = [
-        replace(test, review=said.get(key, test.review)) for key, test in tests.items()
-    ]
+        judged.append(replace(test, review=said.get(key, test.review)))
     for key, (words, value) in values.items():
         # Another run may have given the short name to another value.
         say(on_a_line(f"{said[key]}: {words}" if key in said else f"{key}  {words}"))
@@ -88,6 +87,5 @@ def _show(key: str, judged: JudgedTest) -> None:
     test, state = judged.test, ", rejected" if judged.review is Review.REJECTED else ""
     say(on_a_line(f"{key}  {test.name}  ({how_sure(judged)}{state})"))
     say(f"    {test.oracle.sentence}")
-    for run in judged.judgement.runs[:1]:
-        say(f"    now: {run_words(run)}")
+    say(f"    now: {judged.judgement.runs[0].cause.text}")
     say(f"\n{textwrap.indent((test.source or '').strip(), '    | ')}\n")

@@ -15,7 +15,6 @@ from pytest_brt.oracle.judge import examine
 from pytest_brt.patches.git import History
 from pytest_brt.plugin.inputs import open_project, python_file
 from pytest_brt.plugin.options import read_options
-from pytest_brt.render.words import run_words
 from pytest_brt.report.load import load_issue
 from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.user_tests import each_test, load_targets
@@ -126,7 +125,7 @@ def _examined(given: str, root: Path, engine: Runner, reading: Reading) -> list[
 def _lines(examined: Examined) -> Iterator[str]:
     """Yield what a test is, and a line per question."""
     told = "a bug test" if examined.is_bug_test else "perhaps a bug test: read it"
-    if any(one.answer is False for one in examined.findings):
+    if False in [one.answer for one in examined.findings]:
         told = "not a bug test"
     yield f"{examined.test}: {told}"
     for one in examined.findings:
@@ -142,7 +141,7 @@ def _gate(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
     for test in changed_tests(history, base, head):
         proof, run = gate(test, trees, engine)
         is_clear = proof in (GateProof.PROVEN, GateProof.PASSES_BEFORE)
-        why = "" if is_clear else f": {run.verdict}, {run_words(run)}"
+        why = "" if is_clear else f": {run.verdict}, {run.cause.text}"
         say(on_a_line(f"{test.path}::{test.node} {_DOES[proof]}{why}"))
         proofs.append(proof)
     if not proofs:
@@ -175,5 +174,5 @@ def _unmark_file(test: str, root: Path, engine: Runner) -> int:
             say(f"{place}::{name}: unmarked, it passes")
         else:
             left = 1
-            say(f"{place}::{name}: still marked: {run_words(run)}", error=True)
+            say(f"{place}::{name}: still marked: {run.cause.text}", error=True)
     return left

@@ -19,7 +19,6 @@ from pytest_brt.oracle.report_facts import (
     failure_matches_report,
     is_crash,
 )
-from pytest_brt.render.words import run_words
 from pytest_brt.report.match import messages_agree
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
@@ -174,7 +173,7 @@ def examine(
     """
     first, fails, is_flaky = runs[0], _fails(runs), _is_flaky(runs)
     verdicts = ", ".join(run.verdict for run in runs)
-    said = "passes on this tree" if verdicts == Verdict.PASS else run_words(first)
+    said = "passes on this tree" if verdicts == Verdict.PASS else first.cause.text
     often = (
         f"its runs on the same tree differ: {verdicts}" if is_flaky else f"{len(runs)} runs"
     )

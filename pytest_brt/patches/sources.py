@@ -131,12 +131,12 @@ def _read(path: Path, folder: Path) -> Patch:
     name = on_a_line(str(path.relative_to(folder)))
     sender = _SENDER.search(data) if _FROM.match(data) else None
     source = decode(sender[1]).casefold() if sender else name.rpartition("/")[0]
-    return _patch(name, data, source, str(path))
+    return _patch(name, data, source)
 
 
-def _patch(name: str, data: bytes, source: str, file: str = "") -> Patch:
+def _patch(name: str, data: bytes, source: str) -> Patch:
     text = decode(data.removeprefix(b"\xef\xbb\xbf"))
-    return Patch(id=content_id(text), name=name, text=text, file=file, source=source)
+    return Patch(id=content_id(text), name=name, text=text, source=source)
 
 
 def complete(address: Address, root: Path) -> Address:

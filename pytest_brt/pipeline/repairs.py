@@ -12,7 +12,7 @@ from pytest_brt.agents.trials import RepairWork, Trial
 from pytest_brt.errors import OutOfTime
 from pytest_brt.pipeline import Job, Plan, bench_of
 from pytest_brt.reproduce.strategy import Workbench, seed_of
-from pytest_brt.types import FixSource, Repair
+from pytest_brt.types import Repair
 
 #: How freely runs after the first are drawn.
 _TEMPERATURE = 0.6
@@ -80,5 +80,5 @@ def repair(
 
 def _is_shown(trial: Trial) -> bool:
     """Whether a person is shown a fix: one that the agent wrote itself may break other tests."""
-    is_own = trial.passes and bool(trial.fix.passed) and trial.fix.source is FixSource.AGENT
+    is_own = trial.passes and bool(trial.fix.passed) and not trial.fix.is_variant
     return trial.stands or is_own

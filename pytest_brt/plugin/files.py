@@ -12,7 +12,6 @@ from pytest_brt.errors import BrtError, EditProblem, StoreProblem
 from pytest_brt.plugin.options import FORMS, Options
 from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.report import Report
-from pytest_brt.render.words import run_words
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.shown import on_a_line
@@ -128,7 +127,6 @@ def _steps(talk: Trajectory, root: Path) -> Iterator[dict[str, object]]:
 def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
     """Write the fixes that were found for the report `source`, in place of an earlier run's."""
     from pytest_brt.agents.prompts import render
-    from pytest_brt.render.answer import fix_words
 
     issue = next(issue for issue in record.issues if issue.source == source)
     folder = _PATCHES / (issue.id if source == "-" else Path(source).stem)
@@ -141,8 +139,7 @@ def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
             old.unlink()
     fixes = distinct(record.repairs)
     for fix, repair in fixes:
-        values = {"fix": fix, "repair": repair, "issue": issue, "does": fix_words(fix)}
-        header = render("patch", line=on_a_line, **values)
+        header = render("patch", line=on_a_line, fix=fix, repair=repair, issue=issue)
         write_text(folder / fix.patch.name, f"{header}\n{fix.patch.text}")
     if fixes:
         yield f"{len(fixes)} in {folder}, not applied ('git apply FILE' applies one)"
@@ -215,7 +212,7 @@ def _demand_failure(placed: Edit, bench: Workbench) -> None:
     change = FileChange(path=placed.path, content=placed.after)
     for run in bench.engine.run(tests, (change,)):
         if run.verdict is not Verdict.FAIL:
-            does = run_words(run) or run.verdict
+            does = run.cause.text or run.verdict
             raise EditProblem(f"the test does not fail there ({does})")
 
 

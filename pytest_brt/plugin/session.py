@@ -220,7 +220,7 @@ class Session:
             command=self.command,
             ended="",
             version=__version__,
-            python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
+            python=f"{subject.python_version} ({subject.found})",
             sandbox=engine.sandbox.isolation,
             tree=hash_of(root, without=[path.resolve() for path in options.report]),
         )
@@ -448,8 +448,9 @@ def show_summary(
 ) -> None:
     """Show the answer, what it rests on, and the tests."""
     reporter.ensure_newline()
-    for line in summary(report, reporter.config.get_verbosity(), is_written=is_written):
-        if line.style in ("=", "-"):
-            reporter.section(line.text, sep=line.style)
+    verbosity = reporter.config.get_verbosity()
+    for text, style in summary(report, verbosity, is_written=is_written):
+        if style in ("=", "-"):
+            reporter.section(text, sep=style)
         else:
-            show(reporter, line.text, **dict.fromkeys(line.style.split(), True))
+            show(reporter, text, **dict.fromkeys(style.split(), True))

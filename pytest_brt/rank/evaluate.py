@@ -57,7 +57,8 @@ def evaluate(
     try:
         applied = apply_patch(patch, root)
     except PatchProblem as problem:
-        return PatchResult(patch=patch, refused=Note(code=problem.code, text=str(problem)))
+        refused = Note(code=problem.code, text=str(problem))
+        return PatchResult(patch=patch, refused=refused, normal=patch.name)
     bug_tests = tuple(judged for judged in tests if judged.judgement.candidate)
     work = partial(_run, patch, applied.changes, bug_tests, calls, runner, guard)
     normal = patch_key(applied.changes)

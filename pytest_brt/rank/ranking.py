@@ -75,7 +75,7 @@ def _with_epr(result: PatchResult, results: Iterable[PatchResult]) -> Rank:
     """
     verdicts = list(result.verdicts.values())
     passed, total = verdicts.count(Verdict.PASS), len(verdicts)
-    same = [other for other in results if other.program == result.program]
+    same = [other for other in results if other.normal == result.normal]
     return Rank(
         result=result,
         epr=passed / total if total else None,
@@ -107,8 +107,8 @@ def _without_own_word(
     """
     deciding = []
     for judged in tests:
-        own = {one.program for one in results if _passes(one.own_cells, judged)}
-        passed = {one.program for one in results if _passes(one.cells, judged)}
+        own = {one.normal for one in results if _passes(one.own_cells, judged)}
+        passed = {one.normal for one in results if _passes(one.cells, judged)}
         if not own or passed - own:
             deciding.append(judged)
     return deciding

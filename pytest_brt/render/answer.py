@@ -14,8 +14,6 @@ from pytest_brt.render.words import call_words, count, listed
 from pytest_brt.types import (
     Answer,
     Attempt,
-    FoundFix,
-    Guarded,
     JudgedTest,
     Note,
     OracleKind,
@@ -59,14 +57,11 @@ _NONE = {
     "no-bug-test": "no patch is known to be right: they are ordered by how many existing tests "
     "they break; a test of yours would tell (--brt-tests FILE), or a call in the report and its "
     "result",
-    "no-patch-applies": "no patch could be applied",
     "no-test-ran": "no bug test could be run on any patch",
     "none-passes": "none passes a bug test",
     "own-tests": "none passes a bug test but its own",
 }
-#: Measured tests from which on a share of them says something.
-_MANY = 10
-#: Tests that patches bring, and existing tests that a fix breaks, that are named.
+#: Tests that patches bring that are named.
 _NAMED = 4
 
 
@@ -88,12 +83,11 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     for test in found:
         if test.judgement.reproduces:
             probably = "" if test.judgement.confidence == 1 else ", probably"
-            fails = (
-                f"{test.test.name} fails{probably} because of this bug ({how_sure(test)})"
-            )
-            return Answer(status=Status.REPRODUCED, text=f"Reproduced: {fails}.")
+            because = f"because of this bug ({how_sure(test)})"
+            text = f"Reproduced: {test.test.name} fails{probably} {because}."
+            return Answer(status=Status.REPRODUCED, text=text)
     if found:
-        return _possible(found)
+        return _possible(found[0])
     for attempt in attempts:
         if attempt.settled:
             return _not_here(attempt)
@@ -102,9 +96,8 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     return Answer(status=Status.NOT_REPRODUCED, text=f"Not reproduced: {text}.", reason=why)
 
 
-def _possible(tests: Sequence[JudgedTest]) -> Answer:
-    best, kinds = tests[0], [judged.test.oracle.kind for judged in tests]
-    is_told = kinds[0] is not OracleKind.GONE or OracleKind.EQUALS in kinds
+def _possible(best: JudgedTest) -> Answer:
+    is_told = best.test.oracle.kind is not OracleKind.GONE
     hint = _ACCEPT if is_told else _SAY_WHAT_IS_RIGHT
     return Answer(
         status=Status.POSSIBLE,
@@ -135,11 +128,11 @@ def _why_not(attempts: Sequence[Attempt]) -> Note:
 
 
 def how_sure(judged: JudgedTest) -> str:
-    """Return how likely a test is right, as in "85% sure"; no number where few were measured."""
+    """Return how likely a test is right, as in "85% sure"; no number where none was measured."""
     judgement = judged.judgement
     if judged.review is Review.ACCEPTED:
         return "accepted by you"
-    if judgement.measured and judgement.measured.of >= _MANY:
+    if judgement.measured:
         return f"{judgement.confidence:.0%} sure"
     if judgement.confidence == 1:
         return "taken as right"
@@ -184,16 +177,19 @@ def _more(record: RunRecord, answer: Answer) -> Iterator[str]:
             f"{bug.test} asserts the bug: it contradicts {bug.bug_test} about `{bug.call}`, and "
             "counts against no patch."
         )
-    brought = [judged.test for judged in record.brought if judged.judgement.candidate]
-    if brought:
-        came = [f"{test.name} came with {listed(test.origin.patches)}" for test in brought]
-        yield f"{'; '.join(_some(came))}."
+    came = [
+        f"{judged.test.name} came with {listed(judged.test.origin.patches)}"
+        for judged in record.brought
+        if judged.judgement.candidate
+    ]
+    if came:
+        yield f"{'; '.join(came[:_NAMED])}{'; …' if len(came) > _NAMED else ''}."
 
 
 def _placed(ranks: Sequence[Rank]) -> Answer:
     """Return which patch is first, or which are, and how sure that is."""
     tried = [rank for rank in ranks if rank.epr is not None or rank.score is not None]
-    if not any(rank.passed for rank in tried):
+    if not any(rank.passed for rank in ranks):
         return _none(ranks, tried)
     if level := tied(tried):
         return _tie(level)
@@ -229,42 +225,20 @@ def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
         code = "none-passes"
     elif not tried and any(rank.place for rank in ranks):
         code, begin = "no-bug-test", "No bug test, so"
-    elif all(rank.result.refused for rank in ranks):
-        code = "no-patch-applies"
     reason = Note(code=code, text=_NONE[code])
     return Answer(status=Status.NONE, text=f"{begin} {reason.text}.", reason=reason)
 
 
 def _does(rank: Rank) -> str:
-    return _passes(rank.passed, rank.total, rank.result.guarded)
-
-
-def fix_words(fix: FoundFix) -> str:
-    """Return what a fix does to all tests that were run on it, with the names of those it breaks.
-
-    As in "passes 4 of 4 bug tests and breaks 1 of 9 existing tests: tests/test_a.py::test_b".
-    """
-    does = _passes(len(fix.passed), fix.total, fix.guarded)
-    broken = [item.test for item in fix.guarded.regressions] if fix.guarded else []
-    return f"{does}: {', '.join(_some(broken))}" if broken else does
-
-
-def _passes(passed: int, total: int, guarded: Guarded | None) -> str:
-    tests = (
-        f"passes {passed} of {count(total, 'bug test')}"
-        if total
-        else "was tried by no bug test"
-    )
+    """Return what a patch does, as in "passes 4 of 4 bug tests and breaks 1 of 9 …"."""
+    guarded = rank.result.guarded
+    tests = f"passes {rank.passed} of {count(rank.total, 'bug test')}"
     if guarded is None or not guarded.ran:
         return f"{tests} (no existing test ran)"
     broken = len(guarded.regressions)
     if guarded.reached == 0 and not broken:
         return f"{tests}, and no existing test is known to run the changed lines"
     return f"{tests} and breaks {broken or 'none'} of {count(guarded.ran, 'existing test')}"
-
-
-def _some(names: Sequence[str]) -> Sequence[str]:
-    return [*names[:_NAMED], "…"] if len(names) > _NAMED else names
 
 
 def notes_of(record: RunRecord) -> Iterator[str]:

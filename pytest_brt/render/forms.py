@@ -9,7 +9,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
@@ -34,32 +33,25 @@ _CODE = re.compile(
 )
 
 
-class Line(NamedTuple):
-    """A line of a terminal, and how it is set off."""
-
-    text: str
-    #: "bold", "green" or "yellow", some of them, or "=" or "-" for a heading.
-    style: str
-
-
 def summary(
     report: Report, verbosity: int = 0, *, is_written: bool | None = False
-) -> Iterator[Line]:
+) -> Iterator[tuple[str, str]]:
     """Yield a sentence per report and ranking, the best bug test or a table, and what to do next.
 
+    With each line comes how it is set off: "bold", "green" or "yellow", some of them, or "=" or "-"
+    for a heading.
     ``-v`` shows the rest, ``-q`` the sentences alone. `is_written` says whether the tests were
     written into the project; None shows none.
     """
     for line in _filled("terminal.jinja", report, is_written=is_written).splitlines():
         level, style, text = line.split("|", 2)
         if int(level) <= max(verbosity, -1):
-            yield Line(text, style)
+            yield text, style
 
 
 def html(report: Report) -> str:
     """Return the page, which every parser takes: no undecoded bytes, no control characters."""
-    text = _filled("page.html.jinja", report)
-    return plain(text.encode("utf-8", "replace").decode("utf-8"))
+    return plain(_filled("page.html.jinja", report))
 
 
 def markdown(report: Report) -> str:

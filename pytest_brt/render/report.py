@@ -14,11 +14,9 @@ from typing import Literal, TypeVar
 from pytest_brt.render.answer import (
     answer_issue,
     answer_ranking,
-    fix_words,
     how_sure,
     notes_of,
 )
-from pytest_brt.render.words import run_words
 from pytest_brt.types import (
     Answer,
     Attempt,
@@ -112,7 +110,7 @@ class TestEntry:
     #: How likely it is right, 0 to 1, and how much it counts when patches are ranked: (right + 2) /
     #: (of + 4) of what was measured; 1 for a test that was given or accepted.
     confidence: float
-    #: The same in words; without a number where fewer than ten were measured.
+    #: The same in words; without a number where none was measured.
     sure: str
     #: What it does on the unpatched tree; why it is no bug test, or how it fails.
     verdict: Verdict
@@ -197,11 +195,6 @@ class PatchEntry:
     existing: Guarded | None
 
     @property
-    def leads(self) -> bool:
-        """Whether it is among the first, and passes something."""
-        return self.place is not None and self.place[0] == 1 and self.passed > 0
-
-    @property
     def row(self) -> tuple[str, ...]:
         """Its cells in the table of a ranking; `HEADS` are its columns."""
         existing = self.existing
@@ -245,12 +238,11 @@ class Ranking:
     def table(self) -> list[tuple[str, ...]]:
         """A row of heads, then one for each patch, best first; the note comes last.
 
-        What no patch has, but for its rank, has no column.
+        What no patch has, has no column.
         """
-        rows = (HEADS, *(patch.row for patch in self.patches))
-        rank, *others = zip(*rows, strict=True)
-        known = (column for column in others if {*column[1:]} != {"-"})
-        return list(zip(rank, *known, strict=True))
+        columns = zip(HEADS, *(patch.row for patch in self.patches), strict=True)
+        known = (column for column in columns if {*column[1:]} != {"-"})
+        return list(zip(*known, strict=True))
 
 
 @value
@@ -261,8 +253,6 @@ class FixEntry:
     patch: str
     #: It passes the failing tests that are trusted, and breaks no other that was run.
     plausible: bool
-    #: What it does, in words.
-    does: str
     #: The fix itself.
     diff: str
 
@@ -328,12 +318,10 @@ class Report:
 
 def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
     """Return the report of a run."""
-    made = [_test(judged, one.issue) for one in record.attempts for judged in one.tests]
-    given = [_test(judged, "") for judged in record.given]
-    brought = [_test(judged, judged.test.issue) for judged in record.brought]
-    tests = sorted(
-        (*made, *given, *brought), key=lambda one: (not one.candidate, -one.confidence)
-    )
+    made = (judged for one in record.attempts for judged in one.tests)
+    tests = [_test(judged, judged.test.issue) for judged in (*made, *record.brought)]
+    tests += [_test(judged, "") for judged in record.given]
+    tests.sort(key=lambda one: (one.candidate, one.confidence), reverse=True)
     return Report(
         setting=setting,
         exit_code=exit_code,
@@ -346,11 +334,10 @@ def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
 
 def _entry(kind: type[T], *facts: object, **rest: object) -> T:
     """Return an entry with `rest`, and with what `facts` call like its other fields."""
-    for field in fields(kind):  # type: ignore[arg-type]  # an entry is a dataclass
-        for fact in facts:
-            if field.name not in rest and hasattr(fact, field.name):
-                found = getattr(fact, field.name)
-                rest[field.name] = round(found, 6) if isinstance(found, float) else found
+    for fact in facts:
+        for field in fields(kind):  # type: ignore[arg-type]  # an entry is a dataclass
+            if hasattr(fact, field.name):
+                rest.setdefault(field.name, getattr(fact, field.name))
     return kind(**rest)
 
 
@@ -386,15 +373,15 @@ def _test(judged: JudgedTest, issue: str) -> TestEntry:
         TestEntry,
         test,
         test.origin,
+        test.oracle,
         judgement,
         judged,
         issue=issue,
         brought_by=test.origin.patches,
         oracle=test.oracle.kind,
-        sentence=test.oracle.sentence,
         file=test.path,
         sure=how_sure(judged),
-        reason=run_words(judgement.runs[0]) if fails else judgement.reason,
+        reason=judgement.runs[0].cause.text if fails else judgement.reason,
     )
 
 
@@ -422,7 +409,7 @@ def patch_entry(rank: Rank) -> PatchEntry:
         rank,
         diff=result.patch.text,
         note=_note(rank),
-        cells=tuple(_entry(Outcome, one, reason=run_words(one)) for one in result.cells),
+        cells=tuple(_entry(Outcome, one, reason=one.cause.text) for one in result.cells),
         existing=result.guarded,
     )
 
@@ -437,7 +424,7 @@ def _note(rank: Rank) -> str:
         alone = "passes only bug tests that it brings"
         parts.append(alone if result.passes_own else "no bug test could be run on it")
         parts += {
-            run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID
+            cell.cause.text for cell in result.cells if cell.verdict is Verdict.INVALID
         }
     if rank.standing is Standing.CLOSE and rank.place and rank.place[0] != 1:
         parts.append("too close to the first to call")
@@ -451,17 +438,14 @@ def _note(rank: Rank) -> str:
 
 def _repair(repair: Repair) -> RepairEntry:
     talk = repair.trajectory
-    fixes = [
-        _entry(
-            FixEntry, fix, patch=fix.patch.name, does=fix_words(fix), diff=fix.patch.text
-        )
-        for fix in repair.fixes
-    ]
     return _entry(
         RepairEntry,
         repair,
         given=repair.brt,
         steps=len(talk.steps) if talk else 0,
         ending=talk.ending if talk else None,
-        fixes=tuple(fixes),
+        fixes=tuple(
+            _entry(FixEntry, fix, patch=fix.patch.name, diff=fix.patch.text)
+            for fix in repair.fixes
+        ),
     )

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from itertools import takewhile
 
 from pytest_brt.shown import on_a_line
-from pytest_brt.types import CauseCode, Given, TestRun
+from pytest_brt.types import Given
 
 #: Characters of a value that are shown, and of those before the place where values differ.
 _SHOWN, _BEFORE = 80, 20
-
-
-def run_words(run: TestRun) -> str:
-    """Return on one line why a run has its verdict."""
-    if run.exercised is False and run.cause.code in (CauseCode.PASSED, CauseCode.RAISED):
-        return f"{run.cause.text}; patch not exercised"
-    return run.cause.text
 
 
 def listed(names: Sequence[str]) -> str:
@@ -46,12 +39,11 @@ def call_words(setup: Sequence[str], expression: str, gives: Sequence[Given]) ->
     """
     inner = [line for line in setup if not line.startswith(("import ", "from "))]
     texts = [on_a_line(one.text) for one in gives if not one.raised]
-    alike = [*takewhile(lambda column: len({*column}) == 1, zip(*texts, strict=False))]
-    is_late = len(texts) > 1 and len(alike) > _SHOWN - _BEFORE
-    start = len(alike) - _BEFORE if is_late else 0
+    alike = len(os.path.commonprefix(texts)) if texts[1:] else 0  # noqa: RUF071
+    start = alike - _BEFORE if alike > _SHOWN - _BEFORE else 0
     parts = []
     for one in gives:
-        text = f"{'…' * bool(start)}{cut(on_a_line(one.text)[start:], _SHOWN)}"
-        result = f"raises {one.raised}" if one.raised else f"gives `{text}`"
+        value = f"{'…' if start else ''}{cut(on_a_line(one.text)[start:], _SHOWN)}"
+        result = f"raises {one.raised}" if one.raised else f"gives `{value}`"
         parts.append(f"{result} ({listed(one.patches)})")
     return f"`{cut('; '.join([*inner, expression]), 120)}` {', '.join(parts)}"

@@ -11,7 +11,7 @@ import msgspec
 
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
-from pytest_brt.errors import IssueProblem
+from pytest_brt.errors import UsageProblem
 from pytest_brt.report.markdown import split_blocks
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import Issue
@@ -33,7 +33,7 @@ def load_issue(path: str, stdin: BinaryIO) -> Issue:
     """Read the bug report at `path`, or from `stdin` when `path` is "-".
 
     Raises:
-        IssueProblem: the file is missing, unreadable, no regular file, too long, empty, or not
+        UsageProblem: the file is missing, unreadable, no regular file, too long, empty, or not
             text in UTF-8.
     """
     try:
@@ -42,11 +42,11 @@ def load_issue(path: str, stdin: BinaryIO) -> Issue:
             raise OSError(errno.EFBIG, f"it holds more than {_MOST >> 20} MB")
         text = data.decode("utf-8-sig")
     except OSError as error:
-        raise IssueProblem(
+        raise UsageProblem(
             f"cannot read the issue {path!r}: {error.strerror or error}"
         ) from None
     except UnicodeDecodeError:
-        raise IssueProblem(
+        raise UsageProblem(
             f"issue is binary, or text that is not UTF-8: {path!r} (save it as UTF-8 text)"
         ) from None
     return read_issue(text, path)
@@ -58,12 +58,12 @@ def read_issue(text: str, source: str) -> Issue:
     `source` is where it came from, for messages and names of tests.
 
     Raises:
-        IssueProblem: there is no word in it. Every other text can be read.
+        UsageProblem: there is no word in it. Every other text can be read.
     """
     text = _normalised(_from_json(text))
     blocks = tuple(split_blocks(text[:_READ]))
     if not any(_WORD.search(block.text) for block in blocks):
-        raise IssueProblem(
+        raise UsageProblem(
             f"issue is empty: {source!r} (it needs the text of a bug report)"
         )
     title = blocks[0].text.partition("\n")[0].strip()[:300]

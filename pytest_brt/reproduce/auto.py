@@ -21,7 +21,6 @@ from pytest_brt.model.model import Model
 from pytest_brt.observe.run_snippets import functions_run
 from pytest_brt.oracle.judge import failing_line, rescored
 from pytest_brt.project.index import Index
-from pytest_brt.render.words import run_words
 from pytest_brt.reproduce.agent import write_tests
 from pytest_brt.reproduce.invert import invert
 from pytest_brt.reproduce.libro import Libro, size_of
@@ -179,7 +178,7 @@ def with_opinion(item: JudgedTest, findings: Findings, model: Model) -> JudgedTe
     """
     run, confidence = item.judgement.runs[0], item.judgement.confidence
     failure = (
-        f"{run.raised.type}: {clean(run.raised.message)}" if run.raised else run_words(run)
+        f"{run.raised.type}: {clean(run.raised.message)}" if run.raised else run.cause.text
     )
     build = partial(
         system_and_user,

@@ -129,7 +129,7 @@ def gather(
             "session": _session(seen),
             "is_observed": observed is not None,
             "imports": _imports(issue, index, places, seen) if observed else "",
-            "python": ".".join(map(str, bench.engine.subject.python_version)),
+            "python": bench.engine.subject.python_version,
         },
     )
 

@@ -124,7 +124,7 @@ class Event:
     other_code: str = ""
     observed: StatementResult | None = None
     #: Of an interpreter: what it is, the names of pytest's plugins, and where it imports from.
-    version: tuple[int, int] = (0, 0)
+    version: str = ""
     plugins: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     #: File and first line of each function that was called.

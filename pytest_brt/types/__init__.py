@@ -27,7 +27,6 @@ from pytest_brt.types.record import Attempt as Attempt
 from pytest_brt.types.record import Call as Call
 from pytest_brt.types.record import Cost as Cost
 from pytest_brt.types.record import Ending as Ending
-from pytest_brt.types.record import FixSource as FixSource
 from pytest_brt.types.record import FoundFix as FoundFix
 from pytest_brt.types.record import Place as Place
 from pytest_brt.types.record import Repair as Repair

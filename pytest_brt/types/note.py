@@ -31,11 +31,9 @@ class Note:
 class Fix:
     """What made a bug go away, as far as the history tells."""
 
-    #: Whether a commit did, or what is not committed.
-    code: str
     #: For people, on one line.
     text: str
-    #: The commit that fixed it, or empty.
+    #: The commit that fixed it; empty where what is not committed did.
     commit: str = ""
 
 

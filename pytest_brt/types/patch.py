@@ -18,8 +18,6 @@ class Patch:
     #: Path within the folder it came from, as in "fix-03.diff".
     name: str
     text: str
-    #: The file it came from, as the system calls it; "" for none.
-    file: str = ""
     #: Who wrote it, as its mail, its commits or its folder say; "" where nothing does.
     source: str = ""
 
@@ -39,7 +37,6 @@ class Regression:
 
     #: File and node, as in "tests/test_a.py::TestX::test_y".
     test: str
-    verdict: Verdict
     #: Why, in words.
     reason: str
     #: The line of the test's file at which it fails; 0 where that is not known.
@@ -116,17 +113,12 @@ class PatchResult:
     #: What the tests did that came with it, or from its source: they say nothing of it.
     own_cells: tuple[TestRun, ...] = ()
     remarks: tuple[Note, ...] = ()
-    #: Equal for patches that make the same program; or "".
+    #: Equal for patches that make the same program; its name where it does not apply.
     normal: str = ""
     #: What each variation gives; empty where there are bug tests and none passes.
     outcomes: tuple[Outcome, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None
-
-    @property
-    def program(self) -> str:
-        """Equal for patches that make the same program."""
-        return self.normal or self.patch.name
 
     @property
     def applies(self) -> bool:
@@ -212,7 +204,7 @@ class Rank:
 
 def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     """Return the patches that share the first place; copies of the first are not among them."""
-    standing = ranks[0].standing if ranks else None
+    standing = ranks[0].standing
     if standing not in (Standing.TIED, Standing.CLOSE):
         return ()
     return tuple(

@@ -45,15 +45,6 @@ class Call:
     code: tuple[str, ...] = ()
 
 
-class FixSource(StrEnum):
-    """Who wrote a fix."""
-
-    #: The agent, in a dialogue.
-    AGENT = "agent"
-    #: A model that was asked for variants of the agent's.
-    VARIANT = "variant"
-
-
 @value
 class Step:
     """One turn of a dialogue: what a model replied, and what came of it."""
@@ -156,12 +147,12 @@ class FoundFix:
     patch: Patch
     #: Equal for fixes that make equal trees, but for comments and layout.
     key: str
-    source: FixSource
+    #: A model wrote it that was asked for variants of the agent's.
+    is_variant: bool
     #: It passes the failing tests that are to be trusted, and breaks no other that was run.
     plausible: bool
-    #: Names of the tests that failed before and pass with it, and how many there are.
+    #: Names of the tests that failed before and pass with it.
     passed: tuple[str, ...] = ()
-    total: int = 0
     #: What the bug was held to be, or "".
     hypothesis: str = ""
     #: None when the project's own tests were not run.
@@ -192,17 +183,12 @@ class Repair:
 
 
 def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
-    """Return the fixes of several repairs, of equal ones only the first.
-
-    Plausible ones come first, and those that break existing tests last.
-    """
+    """Return the fixes of several repairs, of equal ones only the first."""
     found: dict[str, tuple[FoundFix, Repair]] = {}
     for repair in repairs:
         for fix in repair.fixes:
             found.setdefault(fix.key, (fix, repair))
-    return tuple(
-        sorted(found.values(), key=lambda pair: (pair[0].broken, not pair[0].plausible))
-    )
+    return tuple(found.values())
 
 
 @value

@@ -139,7 +139,7 @@ class Subject:
     root: str
     #: Absolute path of the interpreter that runs it.
     python: str
-    python_version: tuple[int, int] = (0, 0)
+    python_version: str = ""
     #: How the interpreter was found, for the header.
     found: str = ""
     #: Folders put on the import path, relative to the root ("src", "."), in order.

@@ -1,4 +1,4 @@
-"""Bug tests of the last run are reviewed, patches ranked by what is left, and compared."""
+"""Bug tests of the last run are reviewed."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def row(name: str, *verdicts: Verdict) -> PatchResult:
         TestRun(test=f"t{number}", node="", verdict=verdict, cause=caused(verdict))
         for number, verdict in enumerate(verdicts)
     )
-    return PatchResult(patch=patch, cells=cells)
+    return PatchResult(patch=patch, cells=cells, normal=name)
 
 
 def ranks_of(*results: PatchResult) -> tuple[Rank, ...]:

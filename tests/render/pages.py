@@ -14,7 +14,7 @@ from tests.support.rows import judged, ranked
 def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\n") -> RunRecord:
     issue = Issue(id="i", title=title, text="", source="issue.md")
     tests = tuple(
-        replace(test, test=replace(test.test, source=source))
+        replace(test, test=replace(test.test, source=source, issue="i"))
         for test in (judged(0, 0.85), judged(1, 0.85))
     )
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)

@@ -14,7 +14,6 @@ from pytest_brt.types import (
     Cost,
     Ending,
     Fix,
-    FixSource,
     FoundFix,
     Frame,
     Given,
@@ -213,7 +212,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
     "not-here": lambda: report(settled=(bug_test(),)),
     "not-here-since-a-fix": lambda: report(
         settled=(bug_test(),),
-        fix=Fix(code="fixed-by", text="fixed by abc (A: Mend)", commit="abc"),
+        fix=Fix(text="fixed by abc (A: Mend)", commit="abc"),
     ),
     "none-stands": lambda: report(
         rejected_test(Verdict.PASS, model="m"),
@@ -254,7 +253,10 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
 
 # -- rankings ---------------------------------------------------------------------------------
 
-TESTS = (bug_test(), replace(bug_test("test_other"), test=replace(judged(1).test, name="test_b")))
+TESTS = (
+    bug_test(),
+    replace(bug_test("test_other"), test=replace(judged(1).test, name="test_b", issue="i")),
+)
 
 
 def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
@@ -380,7 +382,6 @@ def cut(count: int) -> Guarded:
         regressions=tuple(
             Regression(
                 test=f"tests/test_x.py::test_{number}",
-                verdict=Verdict.FAIL,
                 reason="assert 1 == 2",
             )
             for number in range(count)
@@ -396,10 +397,9 @@ def fix(name: str, *, plausible: bool, guarded: Guarded | None) -> FoundFix:
     return FoundFix(
         patch=Patch(id=name, name=name, text="--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"),
         key=name,
-        source=FixSource.VARIANT,
+        is_variant=True,
         plausible=plausible,
         passed=("test_clamp_gives_expected",),
-        total=1,
         hypothesis="the ends are mixed up",
         guarded=guarded,
     )

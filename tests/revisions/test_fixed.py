@@ -66,7 +66,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 def test_the_commit_is_found(project: Project, place: int) -> None:
     found, shas = project.search(["buggy"] * place + ["fixed"] * (10 - place))
     assert found is not None
-    assert (found.code, found.commit) == ("fixed-by", shas[place])
+    assert found.commit == shas[place]
     assert found.text.startswith(f"fixed by {shas[place]} (")
     assert found.text.endswith(f"A: {place} fixed)")
 
@@ -98,7 +98,7 @@ def test_what_is_not_committed_may_be_the_fix(project: Project) -> None:
     history = History(project.repository.root)
     found = find_fix(history, project.engine, the_test(), math.inf)
     assert found is not None
-    assert found.code == "fixed-here"
+    assert found.commit == ""
     project.repository.git("checkout", "-q", "pkg.py")
 
 

@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_brt.render.words import run_words
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
@@ -141,7 +140,7 @@ def main() -> None:
         pairs = zip((root, *folders), before, strict=True)
         changed = [str(path) for path, seen in pairs if digest(path) != seen]
     answer = {
-        "runs": {name: [run.verdict, run_words(run)] for name, run in found.items()},
+        "runs": {name: [run.verdict, run.cause.text] for name, run in found.items()},
         "isolation": sandbox.isolation,
         "changed": changed,
         "processes": left_processes(mark),

@@ -8,7 +8,6 @@ from contextlib import closing
 
 import pytest
 
-from pytest_brt.render.words import run_words
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
@@ -67,8 +66,8 @@ def runs(runner: Runner) -> dict[str, TestRun]:
 @pytest.mark.parametrize("name", CASES)
 def test_each_test_has_its_verdict(runs: dict[str, TestRun], name: str) -> None:
     _, verdict, words = CASES[name]
-    assert runs[name].verdict is verdict, run_words(runs[name])
-    assert words in run_words(runs[name])
+    assert runs[name].verdict is verdict, runs[name].cause.text
+    assert words in runs[name].cause.text
 
 
 def test_paths_are_those_of_the_project(runs: dict[str, TestRun]) -> None:
@@ -109,7 +108,7 @@ def test_a_file_that_ends_its_process_hides_no_other(runner: Runner) -> None:
         Test(id=name, path=f"tests/test_{name}.py", source=source, node="test_a")
         for name, source in sources.items()
     ]
-    found = [(run.verdict, run_words(run)) for run in runner.run(tests)]
+    found = [(run.verdict, run.cause.text) for run in runner.run(tests)]
     ended = "exit status 0 while being collected"
     assert found == [(Verdict.CRASH, ended), (Verdict.PASS, "passed")]
 
@@ -134,7 +133,7 @@ def test_other_code_than_the_patched_is_no_result(runner: Runner) -> None:
     patch = FileChange(path="pkg/core.py", content=b"x = 1\n")
     run = run_file(runner, source, (patch,))["test_a"]
     assert run.verdict is Verdict.INVALID
-    assert "/usr/lib/core.py" in run_words(run)
+    assert "/usr/lib/core.py" in run.cause.text
 
 
 def test_tests_that_bring_different_conftests_do_not_meet(runner: Runner) -> None:

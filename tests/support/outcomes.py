@@ -5,10 +5,10 @@ from __future__ import annotations
 from pytest_brt.types import Cause, CauseCode, Note, Verdict
 
 _CAUSES = {
-    Verdict.PASS: (CauseCode.PASSED, "passed"),
+    Verdict.PASS: (CauseCode.OTHER, "passed"),
     Verdict.FAIL: (CauseCode.RAISED, "assert 1 == 2"),
     Verdict.BROKEN: (CauseCode.OTHER, "setup failed: no database"),
-    Verdict.TIMEOUT: (CauseCode.TOO_SLOW, "did not end within 1 s"),
+    Verdict.TIMEOUT: (CauseCode.SHORT, "did not end within 1 s"),
     Verdict.CRASH: (CauseCode.OTHER, "killed by SIGSEGV before the test's end"),
     Verdict.TAMPERED: (CauseCode.OTHER, "phases are missing or out of order"),
     Verdict.SKIP: (CauseCode.OTHER, "skipped"),

@@ -24,7 +24,7 @@ def tell_interpreter(order, send):
         for point in distribution.entry_points:
             if point.group == "pytest11":
                 plugins.add(point.name)
-    version = sys.version_info[:2]
+    version = "%d.%d" % sys.version_info[:2]
     send("interpreter", version=version, plugins=sorted(plugins), paths=sys.path)
 
 
