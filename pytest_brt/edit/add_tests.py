@@ -28,7 +28,6 @@ from pytest_brt.edit.source_text import (
     indented,
     read_source,
     slug,
-    tests_of,
 )
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import, read_facts, statements_in
@@ -39,9 +38,9 @@ from pytest_brt.pysource.names import bound_names
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import (
     Function,
+    find_tests,
     first_line,
     is_constant,
-    is_test_class,
     parse,
 )
 from pytest_brt.render.words import cut
@@ -99,7 +98,8 @@ def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
     if mark and all(item.bound != "pytest" for item in read_facts(source).imports):
         source = add_imports(source, ["import pytest"])  # above the project's own
     after = f"{comment}\n\n{source.strip()}\n".encode()
-    edit = Edit(path=str(path), before=None, after=after, nodes=tests_of(source))
+    nodes = tuple(name for name, _ in find_tests(parse(source).body))
+    edit = Edit(path=str(path), before=None, after=after, nodes=nodes)
     for test in tests[1:]:
         with suppress(EditProblem):
             more = place(test.source or "", edit.path, edit.after)
@@ -144,7 +144,8 @@ def place(source: str, path: str, host: bytes) -> Edit:
         EditProblem: the file is not Python, or they cannot be joined: a name that the test needs
             means something else in the file.
     """
-    file, tests = read_source(path, host), tests_of(source)
+    file = read_source(path, host)
+    tests = {name.partition("::")[0] for name, _ in find_tests(parse(source).body)}
     known = {_key(node) for node in file.tree().body}
     new: list[tuple[_Definition, str]] = []
     helpers: list[str] = []
@@ -247,14 +248,15 @@ def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
     the test, and of several it must share one; ties go to the last one. A class of unittest gives
     no fixtures.
     """
-    tested = [one for one in tree.body if isinstance(one, ast.ClassDef) and _tests_in(one)]
-    classes = [one for one in tested if is_test_class(one)]
-    if sum(len(_tests_in(one)) for one in classes) <= len(_tests_in(tree)):
+    names = [name for name, _ in find_tests(tree.body)]
+    if 2 * sum("::" in name for name in names) <= len(names):
         return None
+    known = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    classes = [node for node in known if any(find_tests([node]))]
     words = {*split_identifier(ast.unparse(test))} - {"test", "tests"}
 
     def shared(node: ast.ClassDef) -> float:
-        own = {*split_identifier(" ".join([node.name, *_tests_in(node)]))}
+        own = {*split_identifier(" ".join(name for name, _ in find_tests([node])))}
         return len(own & words) / math.sqrt(len(own))
 
     best = max(reversed(classes), key=shared)
@@ -262,11 +264,6 @@ def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
     needs_pytest = test.args.args or test.decorator_list or is_async
     is_other = len(classes) > 1 and not shared(best)
     return None if is_other or (needs_pytest and best.bases) else best
-
-
-def _tests_in(node: ast.Module | ast.ClassDef) -> list[str]:
-    functions = (one for one in node.body if isinstance(one, Function))
-    return [one.name for one in functions if one.name.startswith("test")]
 
 
 # -- the mark --
