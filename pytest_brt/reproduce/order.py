@@ -23,7 +23,6 @@ from pytest_brt.types import (
     Issue,
     JudgedTest,
     TestRun,
-    Verdict,
 )
 from pytest_brt.types.report import Reading
 
@@ -68,16 +67,7 @@ def select(judged: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
 
     Candidates go by confidence, and in their order where it is the same.
     """
-    order = {Verdict.FAIL: 0, Verdict.PASS: 1}  # of what is no candidate
-    tests = without_doubles(
-        sorted(
-            judged,
-            key=lambda one: (
-                -one.judgement.confidence,
-                order.get(one.judgement.verdict, 2),
-            ),
-        )
-    )
+    tests = without_doubles(sorted(judged, key=lambda one: -one.judgement.confidence))
     good = [item for item in tests if item.judgement.candidate]
     reason = f"not kept: {KEEP} likelier ones were found"
     over = [dropped(item, reason) for item in good[KEEP:]]

@@ -10,8 +10,6 @@ from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
-from pytest_brt.project.layout import scan_tree
-from pytest_brt.project.pytest_config import USUAL, read_config
 from pytest_brt.reproduce.strategy import REPEAT
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -28,7 +26,7 @@ from pytest_brt.types import (
 def load_targets(
     paths: Iterable[str], root: Path, test_root: str, by: str = "--brt-tests"
 ) -> tuple[CandidateTest, ...]:
-    """Return the test files at `paths` (files, or folders of test files), each as one test.
+    """Return the test files at `paths`, each as one test.
 
     They are given `by` this option or command, which a complaint names.
 
@@ -36,45 +34,30 @@ def load_targets(
     are taken off: such a test waits for its fix, and whoever gives it wants to know what it does.
 
     Raises:
-        UsageProblem: a path does not exist, cannot be read as text, or holds no test file.
+        UsageProblem: there is no such file, or it cannot be read as text.
     """
     tests: list[CandidateTest] = []
     for path in paths:
-        given = Path(path)
-        if not given.exists():
-            raise UsageProblem(f"{by}: no such file: {path!r}")
-        files = _test_files(given, root) if given.is_dir() else [given]
-        if not files:
-            raise UsageProblem(f"{by}: no test file in {path!r}")
-        for file in files:
-            try:
-                source = bounded_text(file)
-            except (OSError, UnicodeDecodeError) as error:
-                reason = error.strerror if isinstance(error, OSError) else error
-                raise UsageProblem(f"{by}: cannot read {str(file)!r}: {reason}") from error
-            own, place = file.resolve(), Path(test_root, file.name)
-            name = (own.relative_to(root) if own.is_relative_to(root) else place).as_posix()
-            source = _without_marks(name, source)
-            test = CandidateTest(
-                id=content_id(name, source),
-                name="",
-                issue="",
-                origin=Origin(strategy="given"),
-                oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand."),
-                path=name,
-                source=source,
-            )
-            tests.append(test)
+        file = Path(path)
+        try:
+            source = bounded_text(file)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UsageProblem(f"{by}: cannot read {path!r}: {reason}") from error
+        own, place = file.resolve(), Path(test_root, file.name)
+        name = (own.relative_to(root) if own.is_relative_to(root) else place).as_posix()
+        source = _without_marks(name, source)
+        test = CandidateTest(
+            id=content_id(name, source),
+            name="",
+            issue="",
+            origin=Origin(strategy="given"),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand."),
+            path=name,
+            source=source,
+        )
+        tests.append(test)
     return tuple(tests)
-
-
-def _test_files(folder: Path, root: Path) -> list[Path]:
-    """Return the test files in a folder, by the project's settings or by their usual names."""
-    kinds = (USUAL, read_config(root).collected)
-    names = (
-        name for name in scan_tree(folder) if any(kind.has_file(name) for kind in kinds)
-    )
-    return [folder / name for name in sorted(names)]
 
 
 def _without_marks(path: str, source: str) -> str:
