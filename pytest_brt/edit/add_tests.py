@@ -74,16 +74,17 @@ def plan_edit(
                 f"the test would be written outside of the project: {path!r} "
                 "(a kept run that names it may be somebody else's: delete pytest's cache)"
             )
-    if host:
-        edit = place(tests[0].source or "", host, (root / host).read_bytes())
-    else:
-        edit = _new_file(tests, issue, mark)
     if mark:
-        edit = _marked(edit, issue)
-    return edit if host else _at_free_path(edit, root)
+        # The report's folder may be of this machine alone.
+        name = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
+        why = f"{cut(issue.title, 45)} ({name})"
+        tests = [replace(one, source=mark_xfail(one.source or "", why)) for one in tests]
+    if host:
+        return place(tests[0].source or "", host, (root / host).read_bytes())
+    return _at_free_path(_new_file(tests, issue), root)
 
 
-def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
+def _new_file(tests: Sequence[CandidateTest], issue: Issue) -> Edit:
     """Return tests as a file of their own, with a comment that says where they are from.
 
     One whose names clash with those before it is left out; the report shows it all the same.
@@ -95,8 +96,6 @@ def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
     )
     path = PurePosixPath(best.path).with_name(f"test_{slug(issue.title)}.py")
     source = best.source or ""
-    if mark and all(item.bound != "pytest" for item in read_facts(source).imports):
-        source = add_imports(source, ["import pytest"])  # above the project's own
     after = f"{comment}\n\n{source.strip()}\n".encode()
     nodes = tuple(name for name, _ in find_tests(parse(source).body))
     edit = Edit(path=str(path), before=None, after=after, nodes=nodes)
@@ -105,18 +104,6 @@ def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
             more = place(test.source or "", edit.path, edit.after)
             edit = replace(edit, after=more.after, nodes=(*edit.nodes, *more.nodes))
     return edit
-
-
-def _marked(edit: Edit, issue: Issue) -> Edit:
-    """Return a change whose tests are expected to fail, by title and report.
-
-    The report's folder may be of this machine alone.
-    """
-    report = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
-    after = edit.after
-    for node in edit.nodes:
-        after = mark_xfail(edit.path, after, node, f"{cut(issue.title, 45)} ({report})")
-    return replace(edit, after=after)
 
 
 def _at_free_path(edit: Edit, root: Path) -> Edit:
@@ -269,26 +256,23 @@ def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
 # -- the mark --
 
 
-def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
-    """Return the file with ``@pytest.mark.xfail(strict=True, reason=...)`` on one test.
+def mark_xfail(source: str, reason: str) -> str:
+    """Return a module with ``@pytest.mark.xfail(strict=True, reason=...)`` on each of its tests.
 
     Strict: the mark itself turns the suite red on the day the bug is fixed. A test that has
     an xfail mark already is left as it is.
-
-    `node` is the test below the file, as in "test_a" or "TestX::test_a".
-
-    Raises:
-        EditProblem: there is no such test, or the file is not Python.
     """
-    file = read_source(path, data)
-    function = _find(file, node)
-    if any("mark.xfail" in ast.unparse(one) for one in function.decorator_list):
-        return data
     quoted = json.dumps(" ".join(reason.split()), ensure_ascii=False)
-    lines, at = file.text.split("\n"), first_line(function) - 1
-    margin = lines[at][: function.col_offset]
-    lines.insert(at, f"{margin}@pytest.mark.xfail(strict=True, reason={quoted})")
-    return file.encode(with_imports("\n".join(lines), [Import("pytest", "", "pytest")]))
+    lines = source.split("\n")
+    for _, test in reversed([*find_tests(parse(source).body)]):
+        if not any("mark.xfail" in ast.unparse(one) for one in test.decorator_list):
+            at = first_line(test) - 1
+            margin = lines[at][: test.col_offset]
+            lines.insert(at, f"{margin}@pytest.mark.xfail(strict=True, reason={quoted})")
+    marked = "\n".join(lines)
+    if any(item.bound == "pytest" for item in read_facts(source).imports):
+        return marked
+    return add_imports(marked, ["import pytest"])
 
 
 def unmark(path: str, data: bytes, node: str) -> bytes:
