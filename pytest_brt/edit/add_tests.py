@@ -48,6 +48,7 @@ from pytest_brt.types import CandidateTest, Issue
 
 _Definition = Function | ast.ClassDef
 _XFAIL = re.compile(r"^\s*@.*\bxfail\(.*\n", re.MULTILINE)
+_STRICT = re.compile(r"\bmark\.xfail\(.*\bstrict=True\b")
 
 
 def plan_edit(
@@ -284,7 +285,9 @@ def unmark(path: str, data: bytes, node: str) -> bytes:
         EditProblem: there is no such test, or the file is not Python.
     """
     file = read_source(path, data)
-    marks = _strict_marks(_find(file, node))
+    marks = _strict_marks(file).get(node.partition("[")[0])
+    if marks is None:
+        raise EditProblem(f"{path!r} has no test {node!r} (was it renamed?)")
     if not marks:
         return data
     lines = file.text.split("\n")
@@ -300,27 +303,16 @@ def marked_tests(path: str, data: bytes) -> tuple[str, ...]:
     Raises:
         EditProblem: the file is not Python.
     """
-    functions = _functions(read_source(path, data))
-    return tuple(name for name, function in functions.items() if _strict_marks(function))
+    marks = _strict_marks(read_source(path, data))
+    return tuple(name for name, own in marks.items() if own)
 
 
-def _functions(file: SourceText) -> dict[str, Function]:
-    """Return the functions of a file and of its classes; raises as `marked_tests` does."""
+def _strict_marks(file: SourceText) -> dict[str, list[ast.expr]]:
+    """Return the strict xfail marks of the functions of a file and of its classes."""
     return {
-        f"{around.replace('.', '::')}{node.name}": node
+        f"{around.replace('.', '::')}{node.name}": [
+            one for one in node.decorator_list if _STRICT.search(ast.unparse(one))
+        ]
         for node, around in statements_in(file.tree())
         if isinstance(node, Function)
     }
-
-
-def _find(file: SourceText, node: str) -> Function:
-    """Return the function of a test, of several the last; its parameters do not count."""
-    function = _functions(file).get(node.partition("[")[0])
-    if function is None:
-        raise EditProblem(f"{file.path!r} has no test {node!r} (was it renamed?)")
-    return function
-
-
-def _strict_marks(function: Function) -> list[ast.expr]:
-    texts = ((one, ast.unparse(one)) for one in function.decorator_list)
-    return [one for one, text in texts if "mark.xfail(" in text and "strict=True" in text]

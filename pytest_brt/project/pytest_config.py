@@ -177,11 +177,8 @@ class PytestConfig:
         'a'
         """
         options = [word[5:] for word in self.kept_options() if word.startswith("--ds=")]
-        return (
-            options[-1]
-            if options
-            else given or str(self.section.get("DJANGO_SETTINGS_MODULE") or "").strip()
-        )
+        key = str(self.section.get("DJANGO_SETTINGS_MODULE") or "").strip()
+        return [given or key, *options][-1]
 
 
 def _matches(name: str, patterns: Iterable[str], end: str = "") -> bool:

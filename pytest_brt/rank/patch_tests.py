@@ -16,7 +16,7 @@ from textwrap import dedent
 
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem
-from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
+from pytest_brt.oracle.judge import judge, refused, run_tests
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.changes import Touched, altered_tests
 from pytest_brt.project.layout import is_test_path
@@ -145,7 +145,7 @@ def _judged(
     pool: Sequence[Touched],
     facts: Reading | None,
 ) -> JudgedTest:
-    judged = judge(test, runs, facts, Rating(evidence=Evidence.PATCH_TEST))
+    judged = judge(test, runs, facts, evidence=Evidence.PATCH_TEST)
     if not judged.judgement.candidate:
         return judged
     why_not = ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
-from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
+from pytest_brt.oracle.judge import judge, refused, run_tests
 from pytest_brt.reproduce.strategy import REPEAT
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -81,7 +81,7 @@ def judge_given(files: Sequence[CandidateTest], engine: Runner) -> tuple[JudgedT
     A candidate fails every time; what it fails of is the business of who wrote it.
     """
     return tuple(
-        judge(test, runs, None, Rating(confidence=1.0))
+        judge(test, runs, None, confidence=1.0)
         for test, runs in each_test(files, engine, REPEAT)
     )
 
@@ -93,10 +93,8 @@ def each_test(
     runs = run_tests(files, engine, repeat)
     for file in files:
         for node in dict.fromkeys(run.node for run in runs[file.id]):
-            # What could not be collected is known by its file alone.
-            id_ = content_id(file.id, node) if node else file.id
             own = tuple(run for run in runs[file.id] if run.node == node)
-            yield replace(file, id=id_, name=node), own
+            yield replace(file, id=content_id(file.id, node), name=node), own
 
 
 def with_review(judged: JudgedTest, review: Review) -> JudgedTest:
@@ -121,10 +119,8 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner) -> tuple[JudgedTest, 
     again = []
     for judged in before:
         old = judged.judgement
-        rating = Rating(
-            confidence=old.confidence, evidence=old.evidence if old.measured else None
-        )
-        new = judge(judged.test, runs[judged.test.id], None, rating)
+        evidence, own = old.evidence if old.measured else None, runs[judged.test.id]
+        new = judge(judged.test, own, None, confidence=old.confidence, evidence=evidence)
         if is_sure and judged.review is Review.OPEN:
             why_not = refused(old.verdict, "you accepted others", new.judgement.runs)
             new = replace(new, judgement=why_not)
