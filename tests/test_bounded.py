@@ -55,18 +55,6 @@ def test_what_is_no_file_is_refused_at_once(
     assert name in str(caught.value)
 
 
-@pytest.mark.parametrize("make", [_pipe, _device, _socket])
-def test_what_is_no_file_is_passed_over_in_a_folder_of_tests(
-    make: Callable[[Path], None], tmp_path: Path
-) -> None:
-    make(tmp_path / "test_a.py")
-    with pytest.raises(UsageProblem, match="no test file in"):
-        load_targets([str(tmp_path)], tmp_path, "")
-    (tmp_path / "test_b.py").write_text("def test_b(): pass\n", "utf-8")
-    (target,) = load_targets([str(tmp_path)], tmp_path, "")
-    assert target.path == "test_b.py"
-
-
 @pytest.mark.parametrize("reader", ["issue", "tests", "patch"])
 def test_a_file_that_is_too_long_is_refused(reader: str, tmp_path: Path) -> None:
     name, read = READERS[reader]

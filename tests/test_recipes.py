@@ -66,7 +66,7 @@ STRATEGY = '''\
 
 import textwrap
 
-from pytest_brt.oracle.judge import Rating, judge, run_tests
+from pytest_brt.oracle.judge import judge, run_tests
 from pytest_brt.types import Attempt, BlockKind, CandidateTest, Oracle, OracleKind, Origin
 
 
@@ -86,8 +86,7 @@ def attempt(issue, index, bench):
         for block in asserting
     ]
     runs, facts = run_tests(tests, bench.engine, bench.repeat), bench.facts(issue)
-    likely = Rating(confidence=0.7)
-    judged = [judge(test, runs[test.id], facts, likely) for test in tests]
+    judged = [judge(test, runs[test.id], facts, confidence=0.7) for test in tests]
     return Attempt(issue=issue.id, strategy="own", index=index, tests=tuple(judged))
 '''
 REPORT = """\

@@ -28,7 +28,6 @@ from pytest_brt.edit.source_text import (
     indented,
     read_source,
     slug,
-    tests_of,
 )
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import, read_facts, statements_in
@@ -39,9 +38,9 @@ from pytest_brt.pysource.names import bound_names
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import (
     Function,
+    find_tests,
     first_line,
     is_constant,
-    is_test_class,
     parse,
 )
 from pytest_brt.render.words import cut
@@ -49,6 +48,7 @@ from pytest_brt.types import CandidateTest, Issue
 
 _Definition = Function | ast.ClassDef
 _XFAIL = re.compile(r"^\s*@.*\bxfail\(.*\n", re.MULTILINE)
+_STRICT = re.compile(r"\bmark\.xfail\(.*\bstrict=True\b")
 
 
 def plan_edit(
@@ -75,16 +75,17 @@ def plan_edit(
                 f"the test would be written outside of the project: {path!r} "
                 "(a kept run that names it may be somebody else's: delete pytest's cache)"
             )
-    if host:
-        edit = place(tests[0].source or "", host, (root / host).read_bytes())
-    else:
-        edit = _new_file(tests, issue, mark)
     if mark:
-        edit = _marked(edit, issue)
-    return edit if host else _at_free_path(edit, root)
+        # The report's folder may be of this machine alone.
+        name = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
+        why = f"{cut(issue.title, 45)} ({name})"
+        tests = [replace(one, source=mark_xfail(one.source or "", why)) for one in tests]
+    if host:
+        return place(tests[0].source or "", host, (root / host).read_bytes())
+    return _at_free_path(_new_file(tests, issue), root)
 
 
-def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
+def _new_file(tests: Sequence[CandidateTest], issue: Issue) -> Edit:
     """Return tests as a file of their own, with a comment that says where they are from.
 
     One whose names clash with those before it is left out; the report shows it all the same.
@@ -96,27 +97,14 @@ def _new_file(tests: Sequence[CandidateTest], issue: Issue, mark: bool) -> Edit:
     )
     path = PurePosixPath(best.path).with_name(f"test_{slug(issue.title)}.py")
     source = best.source or ""
-    if mark and all(item.bound != "pytest" for item in read_facts(source).imports):
-        source = add_imports(source, ["import pytest"])  # above the project's own
     after = f"{comment}\n\n{source.strip()}\n".encode()
-    edit = Edit(path=str(path), before=None, after=after, nodes=tests_of(source))
+    nodes = tuple(name for name, _ in find_tests(parse(source).body))
+    edit = Edit(path=str(path), before=None, after=after, nodes=nodes)
     for test in tests[1:]:
         with suppress(EditProblem):
             more = place(test.source or "", edit.path, edit.after)
             edit = replace(edit, after=more.after, nodes=(*edit.nodes, *more.nodes))
     return edit
-
-
-def _marked(edit: Edit, issue: Issue) -> Edit:
-    """Return a change whose tests are expected to fail, by title and report.
-
-    The report's folder may be of this machine alone.
-    """
-    report = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
-    after = edit.after
-    for node in edit.nodes:
-        after = mark_xfail(edit.path, after, node, f"{cut(issue.title, 45)} ({report})")
-    return replace(edit, after=after)
 
 
 def _at_free_path(edit: Edit, root: Path) -> Edit:
@@ -144,7 +132,8 @@ def place(source: str, path: str, host: bytes) -> Edit:
         EditProblem: the file is not Python, or they cannot be joined: a name that the test needs
             means something else in the file.
     """
-    file, tests = read_source(path, host), tests_of(source)
+    file = read_source(path, host)
+    tests = {name.partition("::")[0] for name, _ in find_tests(parse(source).body)}
     known = {_key(node) for node in file.tree().body}
     new: list[tuple[_Definition, str]] = []
     helpers: list[str] = []
@@ -247,14 +236,15 @@ def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
     the test, and of several it must share one; ties go to the last one. A class of unittest gives
     no fixtures.
     """
-    tested = [one for one in tree.body if isinstance(one, ast.ClassDef) and _tests_in(one)]
-    classes = [one for one in tested if is_test_class(one)]
-    if sum(len(_tests_in(one)) for one in classes) <= len(_tests_in(tree)):
+    names = [name for name, _ in find_tests(tree.body)]
+    if 2 * sum("::" in name for name in names) <= len(names):
         return None
+    known = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    classes = [node for node in known if any(find_tests([node]))]
     words = {*split_identifier(ast.unparse(test))} - {"test", "tests"}
 
     def shared(node: ast.ClassDef) -> float:
-        own = {*split_identifier(" ".join([node.name, *_tests_in(node)]))}
+        own = {*split_identifier(" ".join(name for name, _ in find_tests([node])))}
         return len(own & words) / math.sqrt(len(own))
 
     best = max(reversed(classes), key=shared)
@@ -264,34 +254,26 @@ def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
     return None if is_other or (needs_pytest and best.bases) else best
 
 
-def _tests_in(node: ast.Module | ast.ClassDef) -> list[str]:
-    functions = (one for one in node.body if isinstance(one, Function))
-    return [one.name for one in functions if one.name.startswith("test")]
-
-
 # -- the mark --
 
 
-def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
-    """Return the file with ``@pytest.mark.xfail(strict=True, reason=...)`` on one test.
+def mark_xfail(source: str, reason: str) -> str:
+    """Return a module with ``@pytest.mark.xfail(strict=True, reason=...)`` on each of its tests.
 
     Strict: the mark itself turns the suite red on the day the bug is fixed. A test that has
     an xfail mark already is left as it is.
-
-    `node` is the test below the file, as in "test_a" or "TestX::test_a".
-
-    Raises:
-        EditProblem: there is no such test, or the file is not Python.
     """
-    file = read_source(path, data)
-    function = _find(file, node)
-    if any("mark.xfail" in ast.unparse(one) for one in function.decorator_list):
-        return data
     quoted = json.dumps(" ".join(reason.split()), ensure_ascii=False)
-    lines, at = file.text.split("\n"), first_line(function) - 1
-    margin = lines[at][: function.col_offset]
-    lines.insert(at, f"{margin}@pytest.mark.xfail(strict=True, reason={quoted})")
-    return file.encode(with_imports("\n".join(lines), [Import("pytest", "", "pytest")]))
+    lines = source.split("\n")
+    for _, test in reversed([*find_tests(parse(source).body)]):
+        if not any("mark.xfail" in ast.unparse(one) for one in test.decorator_list):
+            at = first_line(test) - 1
+            margin = lines[at][: test.col_offset]
+            lines.insert(at, f"{margin}@pytest.mark.xfail(strict=True, reason={quoted})")
+    marked = "\n".join(lines)
+    if any(item.bound == "pytest" for item in read_facts(source).imports):
+        return marked
+    return add_imports(marked, ["import pytest"])
 
 
 def unmark(path: str, data: bytes, node: str) -> bytes:
@@ -303,7 +285,9 @@ def unmark(path: str, data: bytes, node: str) -> bytes:
         EditProblem: there is no such test, or the file is not Python.
     """
     file = read_source(path, data)
-    marks = _strict_marks(_find(file, node))
+    marks = _strict_marks(file).get(node.partition("[")[0])
+    if marks is None:
+        raise EditProblem(f"{path!r} has no test {node!r} (was it renamed?)")
     if not marks:
         return data
     lines = file.text.split("\n")
@@ -319,27 +303,16 @@ def marked_tests(path: str, data: bytes) -> tuple[str, ...]:
     Raises:
         EditProblem: the file is not Python.
     """
-    functions = _functions(read_source(path, data))
-    return tuple(name for name, function in functions.items() if _strict_marks(function))
+    marks = _strict_marks(read_source(path, data))
+    return tuple(name for name, own in marks.items() if own)
 
 
-def _functions(file: SourceText) -> dict[str, Function]:
-    """Return the functions of a file and of its classes; raises as `marked_tests` does."""
+def _strict_marks(file: SourceText) -> dict[str, list[ast.expr]]:
+    """Return the strict xfail marks of the functions of a file and of its classes."""
     return {
-        f"{around.replace('.', '::')}{node.name}": node
+        f"{around.replace('.', '::')}{node.name}": [
+            one for one in node.decorator_list if _STRICT.search(ast.unparse(one))
+        ]
         for node, around in statements_in(file.tree())
         if isinstance(node, Function)
     }
-
-
-def _find(file: SourceText, node: str) -> Function:
-    """Return the function of a test, of several the last; its parameters do not count."""
-    function = _functions(file).get(node.partition("[")[0])
-    if function is None:
-        raise EditProblem(f"{file.path!r} has no test {node!r} (was it renamed?)")
-    return function
-
-
-def _strict_marks(function: Function) -> list[ast.expr]:
-    texts = ((one, ast.unparse(one)) for one in function.decorator_list)
-    return [one for one, text in texts if "mark.xfail(" in text and "strict=True" in text]

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import
-from pytest_brt.pysource.parse import Function, is_test_class, parse, parse_or_empty
+from pytest_brt.pysource.parse import parse, parse_or_empty
 
 #: Columns of the docstrings and comments that are written.
 WIDTH = 79
@@ -86,16 +86,6 @@ class Edit:
     after: bytes
     #: The tests below the file, as in "test_a" or "TestX::test_a", in the order given.
     nodes: tuple[str, ...]
-
-
-def tests_of(source: str) -> tuple[str, ...]:
-    """Return the names of the tests of a module."""
-    return tuple(
-        node.name
-        for node in parse(source).body
-        if (isinstance(node, Function) and node.name.startswith("test"))
-        or (isinstance(node, ast.ClassDef) and is_test_class(node))
-    )
 
 
 def sorted_imports(imports: Iterable[Import], own: Collection[str]) -> str:

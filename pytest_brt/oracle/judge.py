@@ -10,7 +10,7 @@ import math
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pytest_brt.oracle.evidence import measured
 from pytest_brt.oracle.report_facts import (
@@ -66,16 +66,6 @@ _LACKING = frozenset({Verdict.BROKEN, Verdict.INVALID, Verdict.SKIP})
 _CHANGING = re.compile(r"\b0x[0-9a-fA-F]+\b|\btest_\w+|\bTest\w+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rating:
-    """How likely a failing test is F→P."""
-
-    #: In 0..1, where no evidence says it.
-    confidence: float = 0.0
-    #: What it rests on: how often such tests were right is then how likely it is.
-    evidence: Evidence | None = None
-
-
 def run_tests(
     tests: Sequence[CandidateTest],
     engine: Runner,
@@ -116,23 +106,29 @@ def _fails(runs: Sequence[TestRun]) -> bool:
 
 
 def judge(
-    test: CandidateTest, runs: Runs, reading: Reading | None, rating: Rating
+    test: CandidateTest,
+    runs: Runs,
+    reading: Reading | None,
+    *,
+    confidence: float = 0.0,
+    evidence: Evidence | None = None,
 ) -> JudgedTest:
     """Judge a test by its runs on the unpatched tree.
 
-    It is rated where nothing speaks against it. Of a test that a person wrote, who knows what it
+    Where nothing speaks against it, it is right as often as tests with such `evidence` were, or
+    with this `confidence` where it rests on none. Of a test that a person wrote, who knows what it
     asks, no report is needed.
     """
     verdict = Verdict.FLAKY if _is_flaky(runs) else runs[0].verdict
     if why_not := refusal(test, runs, reading):
         return JudgedTest(test=test, judgement=refused(verdict, why_not, runs))
-    figures = measured(rating.evidence) if rating.evidence else None
+    figures = measured(evidence) if evidence else None
     judgement = Judgement(
         verdict=verdict,
         candidate=True,
-        confidence=round(figures.confidence if figures else rating.confidence, 2),
+        confidence=round(figures.confidence if figures else confidence, 2),
         runs=runs,
-        evidence=rating.evidence,
+        evidence=evidence,
         measured=figures,
     )
     return JudgedTest(test=test, judgement=judgement)

@@ -297,7 +297,7 @@ def already_right(observed: ObservedReport) -> Iterator[Draft]:
     """Yield tests that pass here, and would fail where the report is right."""
     for index, one in enumerate(observed.observations):
         if one.result is not None and not one.missing:
-            for kind, claim, body in (_raised if one.raised else _holding)(one):
+            for kind, claim, body in _holding(one):
                 said = claim.exception or shorten(claim.text)
                 yield Draft(
                     kind=kind,
@@ -308,33 +308,26 @@ def already_right(observed: ObservedReport) -> Iterator[Draft]:
                 )
 
 
-def _raised(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, ...]]]:
-    """Yield checks that a wanted exception is raised."""
-    expression = evaluated_expression(one.source)
-    for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
-        if expression and claim.raised and claim.exception in _kinds(one.raised):
-            yield OracleKind.MUST_RAISE, claim, (_raises_block(claim.raised, expression),)
-
-
 def _holding(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, ...]]]:
     """Yield what holds of a statement, the claim that is about it, and the lines that check it.
 
-    An exception that is shown does not come, a value that is wanted comes out, or one that is
-    complained about does not.
+    An exception that is wanted is raised, one that is shown is not, a value that is wanted comes
+    out, or one that is complained about does not.
     """
     claims, result = one.statement.claims_of, result_of(one)
+    expression = evaluated_expression(one.source)
+    for claim in claims(ClaimKind.RAISES, *RIGHT):
+        if expression and claim.raised and claim.exception in _kinds(one.raised):
+            yield OracleKind.MUST_RAISE, claim, (_raises_block(claim.raised, expression),)
     for claim in claims(ClaimKind.RAISES, *WRONG):
-        if "(" in one.source:
-            yield (
-                OracleKind.NO_RAISE,
-                claim,
-                (evaluated_expression(one.source) or one.source,),
-            )
-    if result is not None and result.can_compare:
-        for claim in claims(ClaimKind.VALUE, _EXPECTED):
-            if result.quoted_by(claim.text):
-                yield OracleKind.EQUALS, claim, comparison(result, "", differs=False)
-        for claim in claims(ClaimKind.VALUE, *WRONG):
-            other = _as_source(claim.text, result)
-            if other and is_literal(claim.text):
-                yield OracleKind.GONE, claim, comparison(result, other, differs=True)
+        if not one.raised and "(" in one.source:
+            yield OracleKind.NO_RAISE, claim, (expression or one.source,)
+    if result is None or not result.can_compare:
+        return
+    for claim in claims(ClaimKind.VALUE, _EXPECTED):
+        if result.quoted_by(claim.text):
+            yield OracleKind.EQUALS, claim, comparison(result, "", differs=False)
+    for claim in claims(ClaimKind.VALUE, *WRONG):
+        other = _as_source(claim.text, result)
+        if other and is_literal(claim.text):
+            yield OracleKind.GONE, claim, comparison(result, other, differs=True)

@@ -114,12 +114,12 @@ def _docstring(sentence: str) -> list[str]:
     # Of characters that cannot be seen, some cannot stand in source at all.
     seen = "".join(letter if letter.isprintable() else " " for letter in one_line(sentence))
     text = seen.replace("\\", "\\\\").replace('"""', "'''")
+    if len(text) <= WIDTH - 10:
+        return [f'    """{text}"""']
     lines = textwrap.wrap(
         f'"""{text}', WIDTH - 4, break_long_words=False, break_on_hyphens=False
     )
-    if len(lines) == 1 and len(lines[0]) <= WIDTH - 7:
-        return [f'    {lines[0]}"""']
-    return [*(f"    {line}" for line in lines), '    """']
+    return [f"    {line}" for line in (*lines, '"""')]
 
 
 def _module(known: Iterable[str], parts: Iterable[str], imports: ImportResolver) -> str:

@@ -163,13 +163,10 @@ class Index:
     @cached_property
     def test_tokens(self) -> Mapping[str, frozenset[str]]:
         """The tokens of each test file, by its path."""
-        hosts = [
-            path for path in sorted(self.layout.files) if self.collected.has_file(path)
-        ]
         return {
             path: frozenset(TOKEN.findall(self.source(path)))
-            for path in hosts
-            if not is_support_code(path)
+            for path in sorted(self.layout.files)
+            if self.collected.has_file(path) and not is_support_code(path)
         }
 
     def definitions_in(self, path: str) -> Sequence[Definition]:

@@ -177,11 +177,8 @@ class PytestConfig:
         'a'
         """
         options = [word[5:] for word in self.kept_options() if word.startswith("--ds=")]
-        return (
-            options[-1]
-            if options
-            else given or str(self.section.get("DJANGO_SETTINGS_MODULE") or "").strip()
-        )
+        key = str(self.section.get("DJANGO_SETTINGS_MODULE") or "").strip()
+        return [given or key, *options][-1]
 
 
 def _matches(name: str, patterns: Iterable[str], end: str = "") -> bool:
@@ -220,20 +217,6 @@ def read_config(root: Path) -> PytestConfig:
     )
 
 
-def find_root(start: Path) -> Path:
-    """Return the root of the project in which pytest is started, by its rules.
-
-    It is the first folder from `start` upwards that configures pytest, else that has a
-    ``pyproject.toml``, else a ``setup.py``; or else `start`
-    (https://docs.pytest.org/en/stable/reference/customize.html#finding-the-rootdir).
-    """
-    folders = (start, *start.parents)
-    configured = (folder for folder in folders if read_config(folder).file)
-    files = ("pyproject.toml", "setup.py")
-    others = (folder for file in files for folder in folders if (folder / file).is_file())
-    return next(configured, None) or next(others, start)
-
-
 def folders_in(root: Path, entries: Iterable[str]) -> list[str]:
     """Return those entries that are folders of the project, relative to it, "." for its root."""
     folders = [(root / entry).resolve() for entry in entries]
@@ -253,10 +236,13 @@ def suite_folder(root: Path, ini: PytestConfig, files: Iterable[str]) -> str:
     return [*named, *dict(counts.most_common(1)), "."][0]
 
 
-def find_project(folder: Path) -> Path:
-    """Return the project of a folder: itself if it declares itself one, else as pytest has it."""
-    declares = any((folder / name).is_file() for name in DECLARING)
-    return folder if declares else find_root(folder)
+def find_project(start: Path) -> Path:
+    """Return the first folder from `start` upwards that declares itself a project, else `start`."""
+    folders = (start, *start.parents)
+    declaring = (
+        one for one in folders if any((one / name).is_file() for name in DECLARING)
+    )
+    return next(declaring, start)
 
 
 def _settings(root: Path) -> tuple[str, Mapping[str, object]]:

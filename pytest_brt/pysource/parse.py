@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import RLock
@@ -121,3 +121,14 @@ def is_test_class(node: ast.ClassDef) -> bool:
     """Say whether pytest takes a class for one of tests: by its name, or as a ``TestCase``."""
     bases = [ast.unparse(base) for base in node.bases]
     return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
+
+
+def find_tests(
+    body: Sequence[ast.stmt], holder: str = ""
+) -> Iterator[tuple[str, Function]]:
+    """Yield the tests among statements with their names, as in "test_a" and "TestX::test_a"."""
+    for node in body:
+        if isinstance(node, Function) and node.name.startswith("test"):
+            yield f"{holder}{node.name}", node
+        elif isinstance(node, ast.ClassDef) and not holder and is_test_class(node):
+            yield from find_tests(node.body, f"{node.name}::")

@@ -16,7 +16,7 @@ from textwrap import dedent
 
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem
-from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
+from pytest_brt.oracle.judge import judge, refused, run_tests
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.changes import Touched, altered_tests
 from pytest_brt.project.layout import is_test_path
@@ -40,7 +40,6 @@ from pytest_brt.types.report import Reading
 _MOST = 20
 #: Wall-clock seconds of one of them, and of all.
 _EACH, _ALL = 20.0, 120.0
-_RATING = Rating(evidence=Evidence.PATCH_TEST)
 #: An added line, or the name of a changed file, that speaks of tests.
 _SPEAKS = re.compile(r"^\+.*(?:(?:\b|_)test|assert)", re.MULTILINE)
 
@@ -132,7 +131,9 @@ def judge_patch_tests(
     runs = run_tests(tests, runner, repeat, watch=watch, test_seconds=_EACH, seconds=_ALL)
     # Where no line of any test was seen, none could be.
     seen = pool if any(run.ran for run in chain.from_iterable(runs.values())) else ()
-    judged = [judge(test, runs[test.id], facts, _RATING) for test in tests]
+    judged = [
+        judge(test, runs[test.id], facts, evidence=Evidence.PATCH_TEST) for test in tests
+    ]
     return tuple(_relevant(one, seen) for one in judged)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from pytest_brt.pysource.names import names_of, needed
-from pytest_brt.pysource.parse import Function, is_literal, is_test_class, parse
+from pytest_brt.pysource.parse import find_tests, is_literal, parse
 from pytest_brt.report.claims import (
     EXCEPTION,
     FINE,
@@ -229,7 +229,7 @@ def _reporters_tests(code: list[_Code]) -> Iterator[ReportersTest]:
     tests: list[tuple[str, str]] = []
     for source in (one.source for one in code if one.block >= 0):
         node = parse(source).body[-1]
-        names = [*_tests_in(node)]
+        names = [name for name, _ in find_tests([node])]
         tests += [(name, source) for name in names]
         if not names and not isinstance(node, ast.Expr):
             shared.append(source)  # it binds what others may need
@@ -240,13 +240,3 @@ def _reporters_tests(code: list[_Code]) -> Iterator[ReportersTest]:
         yield ReportersTest(
             name=name, setup=tuple(shared[at] for at in setup), source=source
         )
-
-
-def _tests_in(node: ast.stmt) -> Iterator[str]:
-    """Yield the names that pytest goes by of the tests that a statement is or holds."""
-    if isinstance(node, Function) and node.name.startswith("test_"):
-        yield node.name
-    elif isinstance(node, ast.ClassDef) and is_test_class(node):
-        for item in node.body:
-            if isinstance(item, Function) and item.name.startswith("test"):
-                yield f"{node.name}::{item.name}"

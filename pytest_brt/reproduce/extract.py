@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ from pytest_brt.project.imports import add_imports, can_import, resolve
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import bound_names, undefined_names
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.pysource.parse import Function, first_line, is_test_class, parse, parses
+from pytest_brt.pysource.parse import Function, find_tests, first_line, parse, parses
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
 _TEST = re.compile(r"^\s*(?:async )?def test", re.MULTILINE)
@@ -112,19 +112,10 @@ def split_tests(code: str) -> Iterator[tuple[str, str]]:
     hiding = [mark for mark in marks if _HIDING.search(ast.unparse(mark).partition("(")[0])]
     running = [node for node in tree.body if _RUNS.match(ast.unparse(node))]
     code = without(code, [*hiding, *running])
-    found = list(_tests(parse(code).body))
+    found = list(find_tests(parse(code).body))
     for name, node in found[:_TESTS]:
         others = [other for _, other in found if other is not node]
         yield name, only_used(without(code, others), name)
-
-
-def _tests(body: Sequence[ast.stmt], holder: str = "") -> Iterator[tuple[str, ast.stmt]]:
-    """Yield the tests of a module with their names, as in "TestX::test_a"."""
-    for node in body:
-        if isinstance(node, Function) and node.name.startswith("test"):
-            yield f"{holder}{node.name}", node
-        elif isinstance(node, ast.ClassDef) and not holder and is_test_class(node):
-            yield from _tests(node.body, f"{node.name}::")
 
 
 def without(code: str, nodes: Collection[ast.stmt | ast.expr]) -> str:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
+from pytest_brt.oracle.judge import judge, refused, run_tests
 from pytest_brt.oracle.report_facts import failure_matches_report, states_values
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.reproduce.strategy import KEEP, Workbench
@@ -23,7 +23,6 @@ from pytest_brt.types import (
     Issue,
     JudgedTest,
     TestRun,
-    Verdict,
 )
 from pytest_brt.types.report import Reading
 
@@ -52,15 +51,14 @@ def judge_written(
 
     `agree` of `samples` fail alike, this one too.
     """
-    run = runs[0] if runs else None
-    raised, is_wrong = (run.raised, run.mismatch) if run else (None, False)
-    match = failure_matches_report(facts, test.source or "", raised)
-    counts = states_values(facts, raised) or (
+    run = runs[0]
+    match = failure_matches_report(facts, test.source or "", run.raised)
+    counts = states_values(facts, run.raised) or (
         match and agree >= _AGREE and agree * 2 > samples
     )
     held = COUNTS if counts else _MATCH if match else _NO_MATCH
-    rating = Rating(confidence=(_WRONG if is_wrong else held) + _ALL * agree / samples)
-    return judge(test, runs, facts, rating)
+    confidence = (_WRONG if run.mismatch else held) + _ALL * agree / samples
+    return judge(test, runs, facts, confidence=confidence)
 
 
 def select(judged: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
@@ -68,16 +66,7 @@ def select(judged: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
 
     Candidates go by confidence, and in their order where it is the same.
     """
-    order = {Verdict.FAIL: 0, Verdict.PASS: 1}  # of what is no candidate
-    tests = without_doubles(
-        sorted(
-            judged,
-            key=lambda one: (
-                -one.judgement.confidence,
-                order.get(one.judgement.verdict, 2),
-            ),
-        )
-    )
+    tests = without_doubles(sorted(judged, key=lambda one: -one.judgement.confidence))
     good = [item for item in tests if item.judgement.candidate]
     reason = f"not kept: {KEEP} likelier ones were found"
     over = [dropped(item, reason) for item in good[KEEP:]]

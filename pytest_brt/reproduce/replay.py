@@ -11,7 +11,7 @@ from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import slug
 from pytest_brt.observe.run_snippets import ObservedReport
 from pytest_brt.oracle.draft import Draft
-from pytest_brt.oracle.judge import Rating, judge, run_tests
+from pytest_brt.oracle.judge import judge, run_tests
 from pytest_brt.oracle.oracles import already_right, ask_oracles
 from pytest_brt.oracle.write_test import complete_test, write_test
 from pytest_brt.reproduce.order import select
@@ -60,7 +60,7 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
             judged, notes = moved, (Note(code="put-at-top", text=text),)
     if not any(item.judgement.candidate for item in judged):
         # The set-up may be in statements that no name leads to.
-        whole = [replace(draft, whole=True) for draft in drafts if draft.index is not None]
+        whole = [replace(draft, whole=True) for draft in drafts]
         judged += maker.judge(maker.tests(whole))
     settled: list[JudgedTest] = []
     if not any(item.judgement.candidate for item in judged):
@@ -145,6 +145,6 @@ class _Maker:
         runs = run_tests([test for test, _ in made], self.bench.engine, REPEAT)
         judged = []
         for test, evidence in made:
-            rating = Rating(evidence=evidence)
-            judged.append(judge(test, runs[test.id], self.observed.reading, rating))
+            reading = self.observed.reading
+            judged.append(judge(test, runs[test.id], reading, evidence=evidence))
         return judged

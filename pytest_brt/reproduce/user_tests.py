@@ -9,9 +9,7 @@ from pathlib import Path
 from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
-from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
-from pytest_brt.project.layout import scan_tree
-from pytest_brt.project.pytest_config import USUAL, read_config
+from pytest_brt.oracle.judge import judge, refused, run_tests
 from pytest_brt.reproduce.strategy import REPEAT
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -28,7 +26,7 @@ from pytest_brt.types import (
 def load_targets(
     paths: Iterable[str], root: Path, test_root: str, by: str = "--brt-tests"
 ) -> tuple[CandidateTest, ...]:
-    """Return the test files at `paths` (files, or folders of test files), each as one test.
+    """Return the test files at `paths`, each as one test.
 
     They are given `by` this option or command, which a complaint names.
 
@@ -36,45 +34,30 @@ def load_targets(
     are taken off: such a test waits for its fix, and whoever gives it wants to know what it does.
 
     Raises:
-        UsageProblem: a path does not exist, cannot be read as text, or holds no test file.
+        UsageProblem: there is no such file, or it cannot be read as text.
     """
     tests: list[CandidateTest] = []
     for path in paths:
-        given = Path(path)
-        if not given.exists():
-            raise UsageProblem(f"{by}: no such file: {path!r}")
-        files = _test_files(given, root) if given.is_dir() else [given]
-        if not files:
-            raise UsageProblem(f"{by}: no test file in {path!r}")
-        for file in files:
-            try:
-                source = bounded_text(file)
-            except (OSError, UnicodeDecodeError) as error:
-                reason = error.strerror if isinstance(error, OSError) else error
-                raise UsageProblem(f"{by}: cannot read {str(file)!r}: {reason}") from error
-            own, place = file.resolve(), Path(test_root, file.name)
-            name = (own.relative_to(root) if own.is_relative_to(root) else place).as_posix()
-            source = _without_marks(name, source)
-            test = CandidateTest(
-                id=content_id(name, source),
-                name="",
-                issue="",
-                origin=Origin(strategy="given"),
-                oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand."),
-                path=name,
-                source=source,
-            )
-            tests.append(test)
+        file = Path(path)
+        try:
+            source = bounded_text(file)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UsageProblem(f"{by}: cannot read {path!r}: {reason}") from error
+        own, place = file.resolve(), Path(test_root, file.name)
+        name = (own.relative_to(root) if own.is_relative_to(root) else place).as_posix()
+        source = _without_marks(name, source)
+        test = CandidateTest(
+            id=content_id(name, source),
+            name="",
+            issue="",
+            origin=Origin(strategy="given"),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand."),
+            path=name,
+            source=source,
+        )
+        tests.append(test)
     return tuple(tests)
-
-
-def _test_files(folder: Path, root: Path) -> list[Path]:
-    """Return the test files in a folder, by the project's settings or by their usual names."""
-    kinds = (USUAL, read_config(root).collected)
-    names = (
-        name for name in scan_tree(folder) if any(kind.has_file(name) for kind in kinds)
-    )
-    return [folder / name for name in sorted(names)]
 
 
 def _without_marks(path: str, source: str) -> str:
@@ -98,7 +81,7 @@ def judge_given(files: Sequence[CandidateTest], engine: Runner) -> tuple[JudgedT
     A candidate fails every time; what it fails of is the business of who wrote it.
     """
     return tuple(
-        judge(test, runs, None, Rating(confidence=1.0))
+        judge(test, runs, None, confidence=1.0)
         for test, runs in each_test(files, engine, REPEAT)
     )
 
@@ -110,10 +93,8 @@ def each_test(
     runs = run_tests(files, engine, repeat)
     for file in files:
         for node in dict.fromkeys(run.node for run in runs[file.id]):
-            # What could not be collected is known by its file alone.
-            id_ = content_id(file.id, node) if node else file.id
             own = tuple(run for run in runs[file.id] if run.node == node)
-            yield replace(file, id=id_, name=node), own
+            yield replace(file, id=content_id(file.id, node), name=node), own
 
 
 def with_review(judged: JudgedTest, review: Review) -> JudgedTest:
@@ -138,10 +119,8 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner) -> tuple[JudgedTest, 
     again = []
     for judged in before:
         old = judged.judgement
-        rating = Rating(
-            confidence=old.confidence, evidence=old.evidence if old.measured else None
-        )
-        new = judge(judged.test, runs[judged.test.id], None, rating)
+        evidence, own = old.evidence if old.measured else None, runs[judged.test.id]
+        new = judge(judged.test, own, None, confidence=old.confidence, evidence=evidence)
         if is_sure and judged.review is Review.OPEN:
             why_not = refused(old.verdict, "you accepted others", new.judgement.runs)
             new = replace(new, judgement=why_not)

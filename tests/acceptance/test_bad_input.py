@@ -76,6 +76,6 @@ def test_an_option_that_is_wrong(project: pytest.Pytester) -> None:
         "--brt-strategy=nope": "--brt-strategy: unknown name 'nope' (known: agent, auto, invert,",
         "--brt-model=nope:5": "--brt-model: not a model: 'nope:5' (gguf:FILE, ",
         "--brt-python=/no/such/python": "/no/such/python",
-        "--brt-tests=nowhere.py": "--brt-tests: no such file: 'nowhere.py'",
+        "--brt-tests=nowhere.py": "--brt-tests: cannot read 'nowhere.py': No such file",
     }
     assert_refused(project, messages, "--brt-issue=clamp.md")

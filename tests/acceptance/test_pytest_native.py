@@ -164,7 +164,7 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
     project.makepyfile(
         echo_plugin='''
         import pytest
-        from pytest_brt.oracle.judge import Rating, judge
+        from pytest_brt.oracle.judge import judge
         from pytest_brt.sandbox.placing import Test
         from pytest_brt.reproduce.strategy import Strategy
         from pytest_brt.types import (
@@ -192,7 +192,7 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
                 oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Echoed."),
                 path=target.path, source=source,
             )
-            judged = judge(test, runs, None, Rating(confidence=1.0))
+            judged = judge(test, runs, None, confidence=1.0)
             return Attempt(issue=issue.id, strategy="echo", index=index, tests=(judged,))
 
         @pytest.hookimpl(optionalhook=True)

@@ -54,7 +54,7 @@ def test_a_report_that_names_nothing_cannot_tell(project: Path) -> None:
     ("arguments", "said"),
     [
         (("mine.py::nope", "--issue", "issue.md"), "no such test: 'mine.py::nope'"),
-        (("none.py", "--issue", "issue.md"), "check: no such file: 'none.py'"),
+        (("none.py", "--issue", "issue.md"), "check: cannot read 'none.py': No such file"),
         (("mine.py", "--issue", "none.md"), "none.md"),
         (("mine.py", "--issue", "issue.md", "--env", "A"), "env: expected NAME=VALUE"),
     ],

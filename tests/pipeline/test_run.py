@@ -15,7 +15,7 @@ from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.model import Model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Request
-from pytest_brt.oracle.judge import Rating, judge
+from pytest_brt.oracle.judge import judge
 from pytest_brt.pipeline import Plan
 from pytest_brt.pipeline.run import Run
 from pytest_brt.render.report import build_report
@@ -73,7 +73,7 @@ class Counting:
             path=target.path,
             source=TEST,
         )
-        judged = judge(test, tuple(runs), None, Rating(confidence=1.0))
+        judged = judge(test, tuple(runs), None, confidence=1.0)
         return Attempt(issue=issue.id, strategy="counting", index=index, tests=(judged,))
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.oracle.judge import Rating, examine, missing_here, run_tests
+from pytest_brt.oracle.judge import examine, missing_here, run_tests
 from pytest_brt.oracle.judge import judge as judge_by
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -44,8 +44,7 @@ def written(
 
 
 def judge(test: CandidateTest, runs: tuple[TestRun, ...], reading: Reading = NOTHING) -> JudgedTest:
-    rating = Rating(confidence=0.5)
-    return judge_by(test, runs, reading, rating)
+    return judge_by(test, runs, reading, confidence=0.5)
 
 
 def judged_on(engine: Runner, test: CandidateTest, repeat: int) -> JudgedTest:
