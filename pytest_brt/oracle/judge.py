@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import re
 import time
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
-from pytest_brt.oracle.evidence import measured
 from pytest_brt.oracle.report_facts import (
     ASSERTIONS,
     asserts_reported_bug,
@@ -29,6 +31,7 @@ from pytest_brt.types import (
     Finding,
     JudgedTest,
     Judgement,
+    Measured,
     OracleKind,
     Raised,
     TestRun,
@@ -292,3 +295,15 @@ def first_line(raised: Raised) -> str:
 def _is_flaky(runs: Sequence[TestRun]) -> bool:
     """Say whether runs on the same tree end differently."""
     return len({(run.verdict, run.raised.type if run.raised else "") for run in runs}) > 1
+
+
+@cache
+def measured(evidence: Evidence) -> Measured:
+    """Return how often tests with such evidence were right; with no row, how often the others."""
+    table = tomllib.loads(
+        Path(__file__).with_name("measured.toml").read_text(encoding="utf-8")
+    )
+    rows = table.get(evidence, table[Evidence.OTHER])
+    return Measured(
+        right=sum(row["right"] for row in rows), of=sum(row["of"] for row in rows)
+    )

@@ -20,8 +20,7 @@ from pytest_brt.observe.run_snippets import (
     result_of,
 )
 from pytest_brt.oracle.draft import Draft, comparison, literal, shorten
-from pytest_brt.oracle.evidence import measured
-from pytest_brt.oracle.judge import first_line, missing_here
+from pytest_brt.oracle.judge import first_line, measured, missing_here
 from pytest_brt.project.pytest_config import scripts_of
 from pytest_brt.pysource.parse import is_literal, parse_or_empty
 from pytest_brt.report.match import messages_agree

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.oracle.evidence import measured
+from pytest_brt.oracle.judge import measured
 from pytest_brt.types import Evidence, Judgement, Measured, Verdict
 
 PAGE = (Path(__file__).parents[2] / "docs/measurements.md").read_text("utf-8")
