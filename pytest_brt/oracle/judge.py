@@ -34,6 +34,7 @@ from pytest_brt.types import (
     Measured,
     OracleKind,
     Raised,
+    Review,
     TestRun,
     Verdict,
 )
@@ -142,6 +143,12 @@ def refused(verdict: Verdict, reason: str, runs: Runs) -> Judgement:
     return Judgement(
         verdict=verdict, candidate=False, reason=reason, confidence=0.0, runs=runs
     )
+
+
+def accepted(test: CandidateTest) -> JudgedTest:
+    """Return a test that a person says is right, of what the unpatched tree does otherwise."""
+    judgement = Judgement(verdict=Verdict.FAIL, candidate=True, confidence=1.0)
+    return JudgedTest(test=test, judgement=judgement, review=Review.ACCEPTED)
 
 
 def rescored(judged: JudgedTest, confidence: float) -> JudgedTest:
