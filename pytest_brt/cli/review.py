@@ -9,15 +9,13 @@ from dataclasses import replace
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.asked_call import stating
+from pytest_brt.oracle.judge import accepted
 from pytest_brt.rank.existing_calls import existing_test
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
 from pytest_brt.render.words import call_words, count
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import LastRun, find_last_run, save_last_run
-from pytest_brt.types import UNPATCHED, JudgedTest, Judgement, Review, Verdict
-
-#: A person says that it is right, and that it fails on the unpatched tree is seen.
-_YOURS = Judgement(verdict=Verdict.FAIL, candidate=True, confidence=1.0)
+from pytest_brt.types import UNPATCHED, JudgedTest, Review
 
 
 def set_up(parser: argparse.ArgumentParser, _: str) -> None:
@@ -76,11 +74,7 @@ def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
             if UNPATCHED not in given.patches:
                 words = call_words(telling.setup, telling.expression, [given])
                 statements = (*telling.setup, telling.expression)
-                wanting = stating(test, statements, given)
-                yield (
-                    words,
-                    JudgedTest(test=wanting, judgement=_YOURS, review=Review.ACCEPTED),
-                )
+                yield words, accepted(stating(test, statements, given))
 
 
 def _show(key: str, judged: JudgedTest) -> None:
