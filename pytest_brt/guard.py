@@ -120,8 +120,8 @@ class Guard:
     #: What the patches change.
     pool: tuple[Touched, ...] = ()
     _: KW_ONLY
-    #: What the tests of each patch may take; the search on the unpatched tree may take `LOOKING`
-    #: times as long, and where the suite is cut as long again.
+    #: What the tests of each patch may take; the search on the unpatched tree may take twice as
+    #: long, and where the suite is cut besides `LOOKING` times as long.
     seconds: float = EACH
     #: Is told what is done.
     say: Callable[[str], None] = lambda _: None
@@ -230,18 +230,22 @@ class Guard:
         """Run files on the unpatched tree, nearest first, as far as the time allows.
 
         pytest runs nothing before it has collected all files, which takes minutes of a large suite:
-        so a few files come first, then twice as many.
+        so a few files come first, then twice as many. It ends where there are more tests than a
+        patch has time for; twice as many where lines are watched, as some run none of those.
         """
         self.say(_WATCHING if watch else "running existing tests without a patch")
+        enough = self.seconds * (LOOKING / 2 if watch else 1)
         seconds = max(_LEAST_WALL, LOOKING * self.seconds * _MOST_CROWDED)
         targets = [Test(id=path, path=path) for path in files]
         runs: list[TestRun] = []
-        end, size, cpu = time.monotonic() + seconds, _FIRST_FILES, LOOKING * self.seconds
-        while targets and (left := end - time.monotonic()) > 0:
-            some = self.engine.run(targets[:size], seconds=left, cpu=cpu, watch=watch)
+        end, size, cpu = time.monotonic() + seconds, _FIRST_FILES, 0.0
+        while targets and cpu <= enough and (left := end - time.monotonic()) > 0:
+            # What starts a process counts, too: no more than as much again.
+            most = 2 * enough - cpu
+            some = self.engine.run(targets[:size], seconds=left, cpu=most, watch=watch)
             runs += some
-            cpu -= sum(run.cpu for run in some)
-            if cpu <= 0 or any(run.cause.code is CauseCode.TREE_TOO_SLOW for run in some):
+            cpu += sum(run.cpu for run in some)
+            if any(run.cause.code is CauseCode.TREE_TOO_SLOW for run in some):
                 break
             targets, size = targets[size:], 2 * size
         return tuple(runs)

@@ -186,8 +186,8 @@ def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:
         found = check(Guard(engine, seconds=60.0), root, hanging)
     finally:
         engine.close()
-    assert [(item.test, item.verdict) for item in found.regressions] == [
-        ("tests/test_pkg.py::test_other", Verdict.TIMEOUT)
+    assert [(item.test, item.reason) for item in found.regressions] == [
+        ("tests/test_pkg.py::test_other", "did not end within 2 s")
     ]
 
 
