@@ -57,6 +57,7 @@ _NONE = {
     "no-bug-test": "no patch is known to be right: they are ordered by how many existing tests "
     "they break; a test of yours would tell (--brt-tests FILE), or a call in the report and its "
     "result",
+    "no-patch-applies": "no patch could be applied",
     "no-test-ran": "no bug test could be run on any patch",
     "none-passes": "none passes a bug test",
     "own-tests": "none passes a bug test but its own",
@@ -225,6 +226,8 @@ def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
         code = "none-passes"
     elif not tried and any(rank.place for rank in ranks):
         code, begin = "no-bug-test", "No bug test, so"
+    elif all(rank.result.refused for rank in ranks):
+        code = "no-patch-applies"
     reason = Note(code=code, text=_NONE[code])
     return Answer(status=Status.NONE, text=f"{begin} {reason.text}.", reason=reason)
 
