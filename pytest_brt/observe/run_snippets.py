@@ -170,7 +170,7 @@ def functions_run(
     ran.sort(key=lambda one: not one.source.startswith(IMPORTS))
     if not ran:
         return frozenset()
-    before = observed.imports.imports_for({name for one in ran for name in one.names.used})
+    before = observed.imports.imports_for(observed.imports.known)
     statements = (*before, *(one.source for one in ran))
     imports = sum(one.source.startswith(IMPORTS) for one in ran)
     called = run_statements(engine, statements, calls_from=len(before) + imports).called
