@@ -207,7 +207,7 @@ class Guard:
             tests=chosen,
             is_whole=is_whole,
             shortfalls=tuple(self._shortfalls(lost, failing, is_whole)),
-            total=max(len(tests), self.files.count()),
+            total=len(tests) if is_complete else max(len(tests), self.files.count()),
         )
 
     def _shortfalls(
@@ -218,7 +218,7 @@ class Guard:
             text = f"{listed(lost[:3])} cannot be collected on the unpatched tree"
             yield Note(code="not-collected", text=text)
         if not is_whole:
-            text = f"the budget of {self.seconds:g} s a patch allows no more"
+            text = f"the budget of {self.seconds:g} s a patch allows no more (--brt-guard)"
             yield Note(code="budget-spent", text=text)
         if failing:
             text = f"left out, failing without a patch: {count(failing, 'existing test')}"

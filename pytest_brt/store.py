@@ -33,10 +33,16 @@ class LastRun:
     tests: tuple[JudgedTest, ...] = ()
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
-    #: Calls on which the leading patches of the last ranking differ.
+    #: Calls on which the leading patches of the last ranking differ, and the report's id.
     tellings: tuple[Telling, ...] = ()
+    ranked: str = ""
     #: What a person said of tests of earlier runs, by id: of those of other reports too.
     earlier: dict[str, Review] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> tuple[JudgedTest, ...]:
+        """The tests that a person accepted."""
+        return tuple(judged for judged in self.tests if judged.review is Review.ACCEPTED)
 
     @property
     def reviews(self) -> dict[str, Review]:
@@ -110,7 +116,9 @@ def keep(folder: Path, record: RunRecord) -> None:
     last = load_last_run(folder)
     if record.attempts:
         last = last.followed_by(record)
-    save_last_run(folder, replace(last, tellings=record.tellings) if record.ranks else last)
+    if record.ranks:
+        last = replace(last, tellings=record.tellings, ranked=record.ranked)
+    save_last_run(folder, last)
 
 
 def write_text(path: Path, text: str) -> None:

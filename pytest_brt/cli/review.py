@@ -12,7 +12,7 @@ from pytest_brt.oracle.asked_call import stating
 from pytest_brt.oracle.judge import accepted
 from pytest_brt.rank.existing_calls import existing_test
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
-from pytest_brt.render.words import call_words, count
+from pytest_brt.render.words import code_words, count, given_words
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import LastRun, find_last_run, save_last_run
 from pytest_brt.types import UNPATCHED, JudgedTest, Review
@@ -58,7 +58,8 @@ def _review(arguments: argparse.Namespace) -> None:
             judged.append(value)
     save_last_run(folder, replace(last, tests=tuple(judged)))
     of, tally = count(len(judged), "test"), reviewed(judged)
-    how = "--accept T1 --reject T2" if tests else "which value is right? --accept V1"
+    # The likeliest test, or the first value where there is none.
+    how = f"--accept {next(iter(tests | values))}"
     say(f"{tally} of {of}" if tally else f"{of}, not reviewed yet ({how})")
 
 
@@ -70,11 +71,12 @@ def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
     tests = {judged.test.id: judged.test for judged in last.tests}
     for telling in last.tellings:
         test = tests.get(telling.test) or existing_test(telling.test)
-        for given in telling.gives:
+        code = code_words(telling.setup, telling.expression)
+        for given, words in zip(telling.gives, given_words(telling.gives), strict=True):
             if UNPATCHED not in given.patches:
-                words = call_words(telling.setup, telling.expression, [given])
-                statements = (*telling.setup, telling.expression)
-                yield words, accepted(stating(test, statements, given))
+                wanting = stating(test, (*telling.setup, telling.expression), given)
+                issue = last.ranked or test.issue
+                yield f"`{code}` {words}", accepted(replace(wanting, issue=issue))
 
 
 def _show(key: str, judged: JudgedTest) -> None:

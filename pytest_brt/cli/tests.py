@@ -164,7 +164,10 @@ def _unmark_file(test: str, root: Path, engine: Runner) -> int:
     file, _, node = test.partition("::")
     place, left = python_file("unmark", file, root), 0
     data = (root / place).read_bytes()
-    for name in (node,) if node else marked_tests(place, data):
+    names = (node,) if node else marked_tests(place, data)
+    if not names:
+        say(f"{place}: no test is marked")
+    for name in names:
         without = unmark(place, data, name)
         target = Test(id=name, path=place, source=without.decode(), node=name)
         run = engine.run([target])[0]

@@ -47,6 +47,8 @@ def call_of(test: CandidateTest) -> Variation | None:
                 )
             case ast.FunctionDef() | ast.ClassDef() if node.name.lower().startswith("test"):
                 continue
+            case ast.Expr(ast.Constant()) | ast.If(ast.Compare(ast.Name("__name__"))):
+                continue
         above.append(ast.unparse(node))
     return None
 

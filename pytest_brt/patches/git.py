@@ -165,8 +165,8 @@ class History:
         found = decode(self.git("rev-parse", "--revs-only", both)).split()
         if not base or ".." not in text or len(found) < 3:
             raise UsageProblem(
-                f"gate: expected BASE..HEAD, got {text!r} (commits that have one in common; in "
-                "a shallow clone, fetch the whole history: 'git fetch --unshallow')"
+                f"gate: expected BASE..HEAD, got {text!r} (two commits that are known here, with "
+                "one in common; in a shallow clone: 'git fetch --unshallow')"
             )
         return found[2].lstrip("^"), found[0]
 

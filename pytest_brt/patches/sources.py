@@ -109,8 +109,9 @@ def _patch_files(path: Path) -> list[Path]:
     ]
     files = [file for file in files if "/." not in f"/{file.relative_to(folder)}"]
     if not files:
+        what = "patches in" if path.exists() else "file or folder"
         raise UsageProblem(
-            f"no patches in {str(path)!r} (give a folder of *.diff and *.patch, such files, or "
+            f"no {what} {str(path)!r} (give a folder of *.diff and *.patch, such files, or "
             "git:BRANCH; 'git mailsplit' splits a mailbox)"
         )
     for file in files if path.is_dir() else ():

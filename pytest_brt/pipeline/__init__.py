@@ -42,8 +42,9 @@ class Plan:
     #: Finds and judges the tests that were given; called once.
     given: Callable[[], Tests] | None = None
     patches: tuple[Patch, ...] = ()
-    #: What a person said of tests that were made before, by id.
+    #: What a person said of tests that were made before, by id, and those that are right.
     reviews: Mapping[str, Review] = field(default_factory=dict)
+    accepted: Tests = ()
     #: Id of the report that patches are ranked for, those of a repair too; "" for none.
     ranked: str = ""
     #: Strategies that write fixes, and places that the user names for them, as in PATH:FIRST-LAST.

@@ -77,9 +77,9 @@ class Ranking:
 
     def vary(self, candidates: Tests) -> None:
         """Find what the bug tests call, else what existing ones do, and variations of that."""
-        tests = [judged.test for judged in candidates]
+        tests = tuple(judged.test for judged in candidates)
         if not tests and self._plan.guard != 0:
-            tests = [*find_existing_calls(self.guard.files, self._pool)]
+            tests = find_existing_calls(self.guard.files, self._pool)
         self.calls = find_variations(tests, self._bench.engine)
 
     def run(self, patch: Patch, tests: Tests) -> PatchResult:

@@ -15,7 +15,7 @@ from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, StoreProblem, U
 from pytest_brt.pipeline import Job, Plan, Tests, bench_of
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.reproduce.user_tests import with_review
+from pytest_brt.reproduce.user_tests import rejudge, with_review
 from pytest_brt.types import (
     Attempt,
     Fix,
@@ -150,6 +150,7 @@ class Run:
         own = replace(own, found=keep)
         try:
             attempt = strategy.attempt(self._issues[job.issue], job.index, own)
+            attempt = replace(attempt, tests=(*self._accepted(job), *attempt.tests))
             if attempt.settled and not job.index and not _candidates(attempt.tests):
                 attempt = replace(attempt, fix=_find_fix(attempt.settled[0], own))
             keep(attempt)
@@ -169,6 +170,11 @@ class Run:
                 keep(replace(before, notes=(*before.notes, note)))
             raise
         return self._found[job]
+
+    def _accepted(self, job: Job) -> Tests:
+        """Return the tests of a report that a person accepted before, as they do now."""
+        tests = tuple(one for one in self.plan.accepted if one.test.issue == job.issue)
+        return rejudge(tests, self.bench.engine) if tests and not job.index else ()
 
     @cached_property
     def _ranking(self) -> Ranking:

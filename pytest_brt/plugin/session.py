@@ -199,6 +199,7 @@ class Session:
             issues=issues,
             patches=patches,
             reviews=last.reviews,
+            accepted=last.accepted,
             ranked=next(ranked, ""),
             strategies=tests,
             agents=fixes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pytest_brt.guard import TestFiles
 from pytest_brt.oracle.asked_call import call_of
@@ -19,12 +19,14 @@ _FILES = 8
 
 def find_existing_calls(
     files: TestFiles, pool: Sequence[Touched]
-) -> Iterator[CandidateTest]:
-    """Yield the existing tests whose last statement asks for what some patch changes.
+) -> tuple[CandidateTest, ...]:
+    """Return the existing tests that ask for something, first those that name what patches change.
 
     Each stands alone: it has its body and the imports of its module.
     """
     names = {name for touched in pool for name in touched.names}
+    near: list[CandidateTest] = []
+    far: list[CandidateTest] = []
     for path in files.nearest(pool)[:_FILES]:
         module = parse_or_empty(files.texts[path]).body
         imports = [node for node in module if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -32,9 +34,10 @@ def find_existing_calls(
             if isinstance(node, ast.FunctionDef):
                 source = ast.unparse(ast.Module([*imports, node], []))
                 test = existing_test(f"{path}::{node.name}", source)
-                call = call_of(test) if not undefined_names(source) else None
-                if call and names.intersection(re.findall(r"\w+", call.statements[-1])):
-                    yield test
+                if call_of(test) and not undefined_names(source):
+                    is_near = names.intersection(re.findall(r"\w+", ast.unparse(node)))
+                    (near if is_near else far).append(test)
+    return (*near, *far)
 
 
 def existing_test(name: str, source: str = "") -> CandidateTest:

@@ -10,6 +10,8 @@ from pytest_brt.types import Given
 
 #: Characters of a value that are shown, and of those before the place where values differ.
 _SHOWN, _BEFORE = 80, 20
+#: Characters of a call that are shown.
+_CODE = 120
 
 
 def listed(names: Sequence[str]) -> str:
@@ -33,17 +35,32 @@ def cut(text: str, length: int) -> str:
 
 
 def call_words(setup: Sequence[str], expression: str, gives: Sequence[Given]) -> str:
-    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)".
+    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)"."""
+    return f"`{code_words(setup, expression)}` {', '.join(given_words(gives))}"
 
-    Of values that begin alike, so much is left out that one sees where they differ.
-    """
+
+def code_words(setup: Sequence[str], expression: str) -> str:
+    """Return an expression on one line, after its set-up where that is short."""
     inner = [line for line in setup if not line.startswith(("import ", "from "))]
+    line = on_a_line("; ".join([*inner, expression]))
+    return line if len(line) <= _CODE else cut(f"…; {expression}", _CODE)
+
+
+def given_words(gives: Sequence[Given]) -> list[str]:
+    """Return the results of a call, as in "gives `2` (a.diff)" and "raises KeyError (b.diff)".
+
+    Of values that begin alike, so much is left out, and of others so much shown, that one sees
+    where they differ.
+    """
     texts = [on_a_line(one.text) for one in gives if not one.raised]
     alike = len(os.path.commonprefix(texts)) if texts[1:] else 0  # noqa: RUF071
     start = alike - _BEFORE if alike > _SHOWN - _BEFORE else 0
+    length = _SHOWN
+    while len({cut(text[start:], length) for text in texts}) < len({*texts}):
+        length += _SHOWN
     parts = []
     for one in gives:
-        value = f"{'…' if start else ''}{cut(on_a_line(one.text)[start:], _SHOWN)}"
+        value = f"{'…' if start else ''}{cut(on_a_line(one.text)[start:], length)}"
         result = f"raises {one.raised}" if one.raised else f"gives `{value}`"
         parts.append(f"{result} ({listed(one.patches)})")
-    return f"`{cut('; '.join([*inner, expression]), 120)}` {', '.join(parts)}"
+    return parts

@@ -389,3 +389,26 @@ def test_the_gate(make: Make, case: str) -> None:
     after = project.commit("change", files)
     run = project.run("pytest-brt", "gate", f"{before}..{after}")
     assert run.code == code, run.said
+
+
+def test_what_was_accepted_is_part_of_the_next_run_of_its_report(make: Make) -> None:
+    """The value that was called right decides, and its test is written."""
+    sizes = "def size(text):\n    return int(text[:-2]) * 1024\n"
+    report = (
+        "# size() knows no fractions\n\n```\n>>> from core import size\n>>> size('1.5KB')\n"
+        "Traceback (most recent call last):\n  File 'core.py', line 2, in size\n"
+        "ValueError: invalid literal for int() with base 10: '1.5'\n```\n"
+    )
+    project = make({"core.py": sizes, "issue.md": report})
+    project.patches("core.py", "int(text[:-2])", a="float(text[:-2])", b="float(text[:3]) + 1")
+    first = project.rank("--brt-issue=issue.md", "--brt-guard=no")
+    assert first.report.ranking.status == "tie", first.said
+    shown = project.run("pytest-brt", "review").out.splitlines()
+    (key,) = [line.split()[0] for line in shown if "`1536.0` (a.diff)" in line]
+    assert project.run("pytest-brt", "review", "--accept", key).code == 0
+    options = ("--rank-fixes=patches", "--brt-issue=issue.md", "--brt-guard=no", "--brt-write=new")
+    again = project.pytest(*options, writes=True)
+    assert again.code == 0, again.said
+    assert (again.report.ranking.status, again.report.ranking.leader) == ("best", "a.diff")
+    written = [path.read_text("utf-8") for path in project.root.glob("test_*.py")]
+    assert any("== 1536.0" in text for text in written)
