@@ -207,7 +207,7 @@ class Guard:
             tests=chosen,
             is_whole=is_whole,
             shortfalls=tuple(self._shortfalls(lost, failing, is_whole)),
-            total=len(tests) if is_complete else max(len(tests), self.files.count()),
+            total=max(len(tests), self.files.count()),
         )
 
     def _shortfalls(

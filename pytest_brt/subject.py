@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import site
 import sys
 import tempfile
@@ -20,7 +21,6 @@ from pytest_brt.project.pytest_config import (
     suite_folder,
 )
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.shown import shows_too_much
 from pytest_brt.sandbox.statements import ask_interpreter
 from pytest_brt.types import Subject
 
@@ -39,15 +39,18 @@ _CODE = ("*.py", "*/*.py", "src/*/*.py", "lib/*/*.py", "*/pyproject.toml")
 def demand_project(root: Path) -> None:
     """Say so where a folder is no Python project, before anything is looked for in it.
 
-    It declares that it is one, or has code or tests, no deeper than a package in a source root.
-    What holds a home folder or that of temporary files holds whatever there is: it has to declare
-    it.
+    It declares that it is one, or has code or tests, no deeper than a package in a source root. A
+    home folder, that of temporary files and the root of a disk hold whatever there is: these have
+    to declare it.
 
     Raises:
         SubjectProblem: it is none.
     """
-    is_shared = shows_too_much(str(root)) or root.samefile(tempfile.gettempdir())
-    patterns = DECLARING if is_shared else (*DECLARING, *_CODE)
+    homes = [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid()]
+    shared = [
+        Path(place).resolve() for place in (root.anchor, tempfile.gettempdir(), *homes)
+    ]
+    patterns = DECLARING if root.resolve() in shared else (*DECLARING, *_CODE)
     if not any(any(root.glob(pattern)) for pattern in patterns):
         raise SubjectProblem(
             "no Python project here (no pyproject.toml, setup.py, package or tests): "

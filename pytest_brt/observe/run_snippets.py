@@ -39,7 +39,9 @@ class ImportResolver:
     engine: Runner
     #: Where the project's index is kept.
     cache: Path | None
-    #: The modules that the report imports with a star, and what it does with names.
+    #: The report's imports by the name they bind, the modules that it imports with a star, and
+    #: what it does with names.
+    own: Mapping[str, str]
     stars: Iterable[str]
     uses: Mapping[str, Use]
     #: The statement that imports a name, "" where none does.
@@ -74,11 +76,20 @@ class ImportResolver:
         return tuple(sorted(name for name in names if not self.known.get(name)))
 
     def _ways(self, name: str) -> Iterator[str]:
-        """Yield how a name may be imported: from what the project has, then from other packages."""
+        """Yield the report's own import of a name, what the project has, and other packages.
+
+        What a class is asked of may be the one module that has it, under another name.
+        """
+        if name in self.own:
+            yield self.own[name]
         use, index = self.uses.get(name, Use()), self.index
         offering = [*self.stars, *index.packages]
         yield from project_imports(name, index, offering=offering, use=use)
         yield from standard_imports(name, use)
+        for part in sorted(use):
+            home = index.unique_definition(part) if part[0].isupper() else None
+            if home:
+                yield f"import {index.layout.module_of(home.path)} as {name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,14 +142,17 @@ def run_snippets(
     """
     sources = [statement.source for statement in reading.statements]
     names = [names_of(source) for source in sources]
+    own: dict[str, str] = {}  # they serve what stands above, too
     bound: frozenset[str] = frozenset()
     unbound: list[frozenset[str]] = []
-    for one in names:
+    for source, one in zip(sources, names, strict=True):
         unbound.append(one.used - bound)
         bound |= one.bound
+        if source.startswith(IMPORTS) and not one.stars:
+            own = {**dict.fromkeys(one.bound, source), **own}
     stars = dict.fromkeys(star for one in names for star in one.stars)
     imports = ImportResolver(
-        engine=engine, cache=cache, stars=stars, uses=uses_in("\n".join(sources))
+        engine=engine, cache=cache, own=own, stars=stars, uses=uses_in("\n".join(sources))
     )
     loose = {name for some in unbound for name in some}
     imports.resolve(loose)

@@ -21,7 +21,8 @@ def choose_python(root: Path, python: str | None) -> tuple[str, str]:
     The file itself is not resolved: a venv is known by its link.
     """
     if python is not None:
-        path = shutil.which(Path(python).expanduser())
+        named = Path(python).expanduser()
+        path = shutil.which(named / "bin/python" if named.is_dir() else named)
         if path is None:
             raise SubjectProblem(
                 f"--brt-python: no such interpreter: {python!r} (give its path)"

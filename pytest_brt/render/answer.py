@@ -88,7 +88,7 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
             text = f"Reproduced: {test.test.name} fails{probably} {because}."
             return Answer(status=Status.REPRODUCED, text=text)
     if found:
-        return _possible(found[0])
+        return _possible(found)
     for attempt in attempts:
         if attempt.settled:
             return _not_here(attempt)
@@ -97,8 +97,9 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     return Answer(status=Status.NOT_REPRODUCED, text=f"Not reproduced: {text}.", reason=why)
 
 
-def _possible(best: JudgedTest) -> Answer:
-    is_told = best.test.oracle.kind is not OracleKind.GONE
+def _possible(tests: Sequence[JudgedTest]) -> Answer:
+    best, kinds = tests[0], [judged.test.oracle.kind for judged in tests]
+    is_told = kinds[0] is not OracleKind.GONE or OracleKind.EQUALS in kinds
     hint = _ACCEPT if is_told else _SAY_WHAT_IS_RIGHT
     return Answer(
         status=Status.POSSIBLE,

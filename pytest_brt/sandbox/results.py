@@ -42,8 +42,6 @@ _AROUND = {
     "setup": (CauseCode.OTHER, "setup failed: "),
     "teardown": (CauseCode.OTHER, "teardown failed: "),
 }
-#: What pytest prints where it cannot begin for the project's own sake.
-_CONFTEST = "while loading conftest"
 #: What is said of a test whose process was ended, within which it had some seconds.
 _STOPPED = {
     CauseCode.TOO_SLOW: "did not end within {:g} s",
@@ -120,8 +118,7 @@ def run_without_items(result: ProcessResult, path: str) -> TestRun:
     elif result.has_died:
         run = _ended_early(result, "while being collected")
     else:
-        what = "conftest.py cannot be imported" if _CONFTEST in printed else "cannot be run"
-        text = f"{what}: {last_line(printed)}"
+        text = f"cannot be run: {last_line(printed)}"
         run = _make_run(Verdict.BROKEN, text, CauseCode.NOT_COLLECTED)
     return replace(run, output=printed)
 

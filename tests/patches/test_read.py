@@ -40,7 +40,8 @@ def test_where_no_patch_is(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageProblem) as caught:
         read_patches(tmp_path / name)
-    words = f"no patches in {str(tmp_path / name)!r} (give a folder of *.diff and *.patch, such"
+    what = "no patches in" if (tmp_path / name).exists() else "no file or folder"
+    words = f"{what} {str(tmp_path / name)!r} (give a folder of *.diff and *.patch, such"
     assert str(caught.value).startswith(words)
 
 

@@ -66,4 +66,4 @@ def test_an_environment_in_a_folder_that_is_roots_alone_is_used(
     subject = Subject(root=str(tmp_path / "project"), python=python)
     Path(subject.root).mkdir()
     sandbox = open_sandbox("bubblewrap", shown=[str(packages)])
-    assert ask_interpreter(subject, sandbox).version == sys.version_info[:2]
+    assert ask_interpreter(subject, sandbox).version == "{}.{}".format(*sys.version_info)
