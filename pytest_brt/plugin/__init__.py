@@ -63,7 +63,9 @@ def _run_apart(config: pytest.Config) -> int:
         from pytest_brt.plugin.session import run_apart
 
         typed = config.invocation_params
-        return run_apart(typed.args, str(config.rootpath), typed.plugins or ())
+        return run_apart(
+            typed.args, config.known_args_namespace.rootdir, typed.plugins or ()
+        )
     finally:
         sys.path = path
 

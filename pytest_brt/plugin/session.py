@@ -37,6 +37,7 @@ from pytest_brt.plugin.files import write_all
 from pytest_brt.plugin.option_list import SESSION
 from pytest_brt.plugin.options import read_options
 from pytest_brt.project.layout import hash_of
+from pytest_brt.project.pytest_config import find_root
 from pytest_brt.render.answer import reviewed
 from pytest_brt.render.forms import summary
 from pytest_brt.render.report import Report, Setting, build_report
@@ -65,14 +66,16 @@ _APART = 10.0
 _BROKEN_OFF = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
 
 
-def run_apart(typed: Sequence[str], root: str, plugins: Sequence[object] = ()) -> int:
+def run_apart(
+    typed: Sequence[str], root: str | None = None, plugins: Sequence[object] = ()
+) -> int:
     """Run pytest with what a user typed, and nothing from the project's settings.
 
     These may need packages that only the project's interpreter has, or be the very bug. The tests
-    that we start load them as usual. `root` is the project's.
+    that we start load them as usual. `root` is the project's, which is looked for as pytest does.
     """
-    rootdir = f"--rootdir={Path(root).resolve()}"
-    settings = ["-c", os.devnull, rootdir, "--noconftest", "--assert=plain"]
+    folder = Path(root).resolve() if root else find_root(Path.cwd())
+    settings = ["-c", os.devnull, f"--rootdir={folder}", "--noconftest", "--assert=plain"]
     # What pytest says of itself is about these settings; our own lines are shown all the same.
     # Nothing but ours writes in this process, so that lines need not be let through a capture.
     settings += ["--no-header", "--capture=sys"]

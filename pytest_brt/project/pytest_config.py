@@ -217,6 +217,20 @@ def read_config(root: Path) -> PytestConfig:
     )
 
 
+def find_root(start: Path) -> Path:
+    """Return the root of the project in which pytest is started, by its rules.
+
+    It is the first folder from `start` upwards that configures pytest, else that has a
+    ``pyproject.toml``, else a ``setup.py``; or else `start`
+    (https://docs.pytest.org/en/stable/reference/customize.html#finding-the-rootdir).
+    """
+    folders = (start, *start.parents)
+    configured = (folder for folder in folders if read_config(folder).file)
+    files = ("pyproject.toml", "setup.py")
+    others = (folder for file in files for folder in folders if (folder / file).is_file())
+    return next(configured, None) or next(others, start)
+
+
 def folders_in(root: Path, entries: Iterable[str]) -> list[str]:
     """Return those entries that are folders of the project, relative to it, "." for its root."""
     folders = [(root / entry).resolve() for entry in entries]
@@ -236,13 +250,10 @@ def suite_folder(root: Path, ini: PytestConfig, files: Iterable[str]) -> str:
     return [*named, *dict(counts.most_common(1)), "."][0]
 
 
-def find_project(start: Path) -> Path:
-    """Return the first folder from `start` upwards that declares itself a project, else `start`."""
-    folders = (start, *start.parents)
-    declaring = (
-        one for one in folders if any((one / name).is_file() for name in DECLARING)
-    )
-    return next(declaring, start)
+def find_project(folder: Path) -> Path:
+    """Return the project of a folder: itself if it declares itself one, else as pytest has it."""
+    declares = any((folder / name).is_file() for name in DECLARING)
+    return folder if declares else find_root(folder)
 
 
 def _settings(root: Path) -> tuple[str, Mapping[str, object]]:
