@@ -27,7 +27,7 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.store import Journal, Once
+from pytest_brt.store import Once
 from pytest_brt.types import (
     Patch,
     PatchResult,
@@ -50,14 +50,11 @@ class Ranking:
         self._plan, self._bench = plan, bench
         #: What the patches change.
         self._pool = tuple(touched_of(plan.patches, bench.root))
-        kept = Journal(
-            bench.cache and bench.cache / "existing.jsonl", bench.journal.setting
-        )
         seconds = EACH
         if plan.guard is not None:
             seconds = plan.guard / (len(self._pool) + LOOKING)
         self.guard = Guard(
-            bench.engine, self._pool, seconds=seconds, say=bench.say, kept=kept
+            bench.engine, self._pool, seconds=seconds, say=bench.say, kept=bench.existing
         )
         #: By normal form of the patch.
         self._ran: Once[str, PatchResult] = Once()

@@ -227,8 +227,10 @@ class Session:
         )
         cache, host = inputs.cache_folder(self.config), options.test_file
         models = inputs.open_models(self.config, options, cache)
-        # What an interrupted run had finished is taken by the same command alone.
-        facts = (__version__, self.setting.tree, subject, engine.sandbox.isolation, options)
+        isolation, limits = engine.sandbox.isolation, engine.limits
+        facts = repr((__version__, self.setting.tree, subject, isolation, limits))
+        # What an interrupted run had finished is taken by one that is asked for the same alone.
+        asked = repr({**vars(options), "report": (), "jobs": 0})
         return Workbench(
             engine=engine,
             model=models[0],
@@ -239,9 +241,8 @@ class Session:
             buggy=tuple(place.partition(":")[0] for place in places),
             host=inputs.python_file("--brt-test-file", host, root) if host else "",
             deadline=time.monotonic() + options.budget,
-            journal=Journal(
-                cache and cache / "journal.jsonl", content_id(*map(repr, facts))
-            ),
+            journal=Journal(cache and cache / "journal.jsonl", content_id(facts, asked)),
+            existing=Journal(cache and cache / "existing.jsonl", content_id(facts)),
             cache=cache,
         )
 

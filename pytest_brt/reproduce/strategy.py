@@ -63,6 +63,8 @@ class Workbench:
     deadline: float = math.inf
     #: Where finished pieces of work are kept, for the case that the run is interrupted.
     journal: Journal = field(default_factory=partial(Journal, None))
+    #: Keeps the choice of existing tests between runs.
+    existing: Journal = field(default_factory=partial(Journal, None))
     #: What the code of the reports does, by their ids.
     reports: Once[str, ObservedReport] = field(default_factory=Once)
     #: Where the project's index is kept between runs; None keeps it in memory.
