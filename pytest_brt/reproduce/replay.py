@@ -65,14 +65,16 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
     settled: list[JudgedTest] = []
     if not any(item.judgement.candidate for item in judged):
         settled = maker.judge(maker.tests(already_right(observed)))
+    passing = tuple(one for one in settled if one.judgement.verdict is Verdict.PASS)
     kept = select(judged)
     return Attempt(
         issue=issue.id,
         strategy="replay",
         index=index,
         tests=kept,
-        notes=(*why_not(observed, kept), *notes),
-        settled=tuple(one for one in settled if one.judgement.verdict is Verdict.PASS),
+        # Of a bug that is fixed, nothing in the report is unclear.
+        notes=(*(() if passing else why_not(observed, kept)), *notes),
+        settled=passing,
     )
 
 
