@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.scenarios.project import Make, Project
-from tests.scenarios.samples import CLAMP, CLAMP_RIGHT, CLAMP_TEST, FILES
+from tests.scenarios.samples import CLAMP, CLAMP_REPORT, CLAMP_RIGHT, CLAMP_TEST, FILES
 
 RANK = ("--rank-fixes=patches", "--brt-tests=mine.py", "--brt-guard=no")
 #: Others that change how pytest runs.
@@ -129,3 +129,16 @@ def test_interrupted_in_the_middle_and_run_again(make: Make) -> None:
     assert len(again.report.ranking.patches) == 8
     assert not again.report.ranking.missing
     assert "taken from the interrupted run" in again.out
+
+
+def test_a_plugin_that_is_called_as_one_of_pytests_own(make: Make) -> None:
+    """pytest passes over it, and so do our runs: an old pytest-cache breaks newer ones."""
+    project = make(FILES)
+    packages = project.folder / "packages"
+    about = packages / "old_cache-1.0.dist-info"
+    about.mkdir(parents=True)
+    (packages / "old_cache.py").write_text("def pytest_configure(config):\n    1 / 0\n")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: old-cache\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[pytest11]\ncacheprovider = old_cache\n")
+    run = project.issue(CLAMP_REPORT, f"--brt-env=PYTHONPATH={packages}")
+    assert run.report.bug_tests, run.said

@@ -24,6 +24,8 @@ def tell_interpreter(order, send):
         for point in distribution.entry_points:
             if point.group == "pytest11":
                 plugins.add(point.name)
+    # pytest passes over those that are called as its own.
+    plugins -= importlib.import_module("_pytest.config").builtin_plugins
     version = "%d.%d" % sys.version_info[:2]
     send("interpreter", version=version, plugins=sorted(plugins), paths=sys.path)
 
