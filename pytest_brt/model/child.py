@@ -183,6 +183,9 @@ def _run_llama_cpp(path: str, port: int, context: int) -> None:
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())
 
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing of requests."""
+
     HTTPServer(("127.0.0.1", port), Handler).serve_forever()
 
 
