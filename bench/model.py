@@ -75,7 +75,8 @@ def server(path: str, schema: str) -> float:
         body["response_format"] = {"type": "json_schema", "json_schema": form}
     begin, tokens = cpu_of(pid), 0
     for _ in range(ANSWERS // 8):
-        _, told, _ = child.send("/chat/completions", 3600, body)
+        _, text = child.send("/chat/completions", 3600, body)
+        told = json.loads(text)
         lengths = [len(choice["message"]["content"]) for choice in told["choices"]]
         tokens += round(
             told["usage"]["completion_tokens"] * sum(lengths) / max(1, lengths[0])
