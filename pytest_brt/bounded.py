@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 #: Bytes that a file of text may have.
@@ -22,9 +23,10 @@ def read_bounded(path: Path, most: int = MOST_TEXT) -> bytes:
             `strerror` says which.
     """
     is_opened = str(path).startswith(_OPENED)
-    if not is_opened and (path.is_fifo() or path.is_char_device()):
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
-    with path.open("rb") as file:
+    flags = 0 if is_opened else os.O_NONBLOCK
+    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
+        if not is_opened and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
         data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it holds more than {most >> 20} MB", str(path))

@@ -111,7 +111,7 @@ class Ranking:
         )
 
     def _tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
-        """Return the smallest call on which leading patches differ, nothing where there is none."""
+        """Return the call that tells most leading patches apart, nothing where there is none."""
         doubt, leading = ranks[0].doubt, tied(ranks)
         if all(one.epr is None for one in ranks):
             leading = tuple(one for one in ranks if one.place and one.place[0] == 1)

@@ -43,7 +43,7 @@ def repair(
     work = open_work(
         model=own.model,
         editor=own.editor,
-        seed=seed_of(job.issue, job.strategy, job.index, bench.seed),
+        seed=seed_of(job.issue, job.strategy, job.index),
         say=own.say,
         ends_early=agent.ends_early,
     )

@@ -25,8 +25,7 @@ def find_existing_calls(
     Each stands alone: it has its body and the imports of its module.
     """
     names = {name for touched in pool for name in touched.names}
-    near: list[CandidateTest] = []
-    far: list[CandidateTest] = []
+    tests: dict[CandidateTest, bool] = {}
     for path in files.nearest(pool)[:_FILES]:
         module = parse_or_empty(files.texts[path]).body
         imports = [node for node in module if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -35,9 +34,8 @@ def find_existing_calls(
                 source = ast.unparse(ast.Module([*imports, node], []))
                 test = existing_test(f"{path}::{node.name}", source)
                 if call_of(test) and not undefined_names(source):
-                    is_near = names.intersection(re.findall(r"\w+", ast.unparse(node)))
-                    (near if is_near else far).append(test)
-    return (*near, *far)
+                    tests[test] = names.isdisjoint(re.findall(r"\w+", ast.unparse(node)))
+    return tuple(sorted(tests, key=tests.__getitem__))
 
 
 def existing_test(name: str, source: str = "") -> CandidateTest:

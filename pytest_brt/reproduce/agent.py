@@ -152,7 +152,7 @@ def write_tests(number: int, bench: Workbench, findings: Findings) -> Attempt:
         index=findings.index,
         model=bench.model,
         editor=bench.editor or bench.model,
-        seed=seed_of(issue.id, BRT_AGENT.name, number, bench.seed),
+        seed=seed_of(issue.id, BRT_AGENT.name, number),
         say=bench.say,
         bench=bench,
         new_file=f"{bench.engine.subject.test_root.strip('./')}/test_reported.py".lstrip(

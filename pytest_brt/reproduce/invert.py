@@ -28,7 +28,7 @@ def invert(number: int, bench: Workbench, findings: Findings) -> Attempt:
         SubjectProblem: the project's interpreter cannot be started.
     """
     issue = findings.issue.id
-    work = _Inversion(bench, findings, seed_of(issue, "invert", number, bench.seed))
+    work = _Inversion(bench, findings, seed_of(issue, "invert", number))
     plans: list[str] = []
     for _ in range(_PLANS):
         plan = work.ask("plan", plans=plans).strip()[:400]

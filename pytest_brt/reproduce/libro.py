@@ -111,7 +111,7 @@ class Libro:
         """
         bench, findings = self.bench, self.findings
         bench.say(f"asking for {samples} tests")
-        seed = seed_of(findings.issue.id, "libro", self.number, bench.seed)
+        seed = seed_of(findings.issue.id, "libro", self.number)
         request = fitted(
             findings,
             bench.model,

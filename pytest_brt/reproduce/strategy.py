@@ -57,8 +57,6 @@ class Workbench:
     buggy: tuple[str, ...] = ()
     #: The existing test file that tests are written for; "" chooses one.
     host: str = ""
-    #: First seed; every strategy derives its own from it.
-    seed: int = 0
     #: When all must be over, as `time.monotonic` counts; models are not asked any more then.
     deadline: float = math.inf
     #: Where finished pieces of work are kept, for the case that the run is interrupted.

@@ -220,7 +220,7 @@ UNPATCHED = "no patch"
 class Given:
     """What the call gives on some patches."""
 
-    #: Names of the patches, `UNPATCHED` among them.
+    #: Names of the patches; "no patch" for the unpatched tree.
     patches: tuple[str, ...]
     #: The value as Python shows it; "" where it raises.
     text: str = ""

@@ -222,16 +222,18 @@ def test_an_accepted_test_decides_and_a_rejected_one_does_not(reviewed: Project)
     assert run.report.ranking.status == "best"
 
 
+WHOLE_SIZES = "def size(text):\n    return int(text[:-2]) * 1024\n"
+FRACTIONS_REPORT = (
+    "# size() knows no fractions\n\n```\n>>> from core import size\n>>> size('1.5KB')\n"
+    "Traceback (most recent call last):\n  File 'core.py', line 2, in size\n"
+    "ValueError: invalid literal for int() with base 10: '1.5'\n```\n"
+)
+
+
 def test_a_value_that_is_accepted_becomes_a_test(make: Make) -> None:
     """Two patches pass the same tests; the call on which they differ decides once it is judged."""
-    sizes = "def size(text):\n    return int(text[:-2]) * 1024\n"
-    report = (
-        "# size() knows no fractions\n\n```\n>>> from core import size\n>>> size('1.5KB')\n"
-        "Traceback (most recent call last):\n  File 'core.py', line 2, in size\n"
-        "ValueError: invalid literal for int() with base 10: '1.5'\n```\n\n"
-        "`size('1.5KB')` should return `1536.0`.\n"
-    )
-    project = make({"core.py": sizes, "issue.md": report})
+    report = f"{FRACTIONS_REPORT}\n`size('1.5KB')` should return `1536.0`.\n"
+    project = make({"core.py": WHOLE_SIZES, "issue.md": report})
     project.patches("core.py", "int(text[:-2])", a="float(text[:-2])", b="float(text[:3])")
     run = project.rank("--brt-issue=issue.md", "--brt-guard=no")
     assert run.code == 7, run.said
@@ -393,13 +395,7 @@ def test_the_gate(make: Make, case: str) -> None:
 
 def test_what_was_accepted_is_part_of_the_next_run_of_its_report(make: Make) -> None:
     """The value that was called right decides, and its test is written."""
-    sizes = "def size(text):\n    return int(text[:-2]) * 1024\n"
-    report = (
-        "# size() knows no fractions\n\n```\n>>> from core import size\n>>> size('1.5KB')\n"
-        "Traceback (most recent call last):\n  File 'core.py', line 2, in size\n"
-        "ValueError: invalid literal for int() with base 10: '1.5'\n```\n"
-    )
-    project = make({"core.py": sizes, "issue.md": report})
+    project = make({"core.py": WHOLE_SIZES, "issue.md": FRACTIONS_REPORT})
     project.patches("core.py", "int(text[:-2])", a="float(text[:-2])", b="float(text[:3]) + 1")
     first = project.rank("--brt-issue=issue.md", "--brt-guard=no")
     assert first.report.ranking.status == "tie", first.said
