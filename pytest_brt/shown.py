@@ -39,8 +39,9 @@ def in_a_log(text: str) -> str:
 
 
 def show(reporter: Any, text: str, **markup: bool) -> None:
-    """Write one line on pytest's terminal."""
+    """Write one line on pytest's terminal, at once: a job's log is a pipe."""
     reporter.write_line(in_a_log(on_a_line(text)), **markup)
+    reporter.flush()
 
 
 def say(text: str = "", *, error: bool = False) -> None:

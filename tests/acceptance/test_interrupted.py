@@ -158,8 +158,9 @@ def mute() -> Iterator[str]:
 @pytest.mark.slow
 @pytest.mark.load
 def test_what_was_found_before_a_model_was_slow_is_not_lost(
-    project: pytest.Pytester, mute: str
+    project: pytest.Pytester, mute: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # a line is to be seen at once
     project.makefile(".md", vague=VAGUE)
     started = subprocess.Popen(
         [sys.executable, "-c", HEEDFUL, "--brt-issue=vague.md", f"--brt-model={mute}", *SHOWN],
