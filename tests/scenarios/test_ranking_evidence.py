@@ -245,10 +245,11 @@ def test_one_that_does_as_the_unpatched_code_on_all_variations_is_never_the_best
 
 def test_a_patch_that_changes_nothing_is_named_and_behind(make: Make) -> None:
     project = sizes(make, right=FLOAT, noop=WHOLE.replace("int(number)", "int(str(number))"))
-    ranking = project.rank("--brt-issue=issue.md").report.ranking
+    run = project.rank("--brt-issue=issue.md")
+    ranking = run.report.ranking
     assert "changes-nothing-shown" in ranking["noop"].remarks
     assert "changes-nothing-shown" not in ranking["right"].remarks
-    assert ranking.order("noop", "right") == ["right", "noop"]
+    assert ranking.order("noop", "right") == ["right", "noop"], run.said
 
 
 def test_without_a_bug_test_patches_are_ordered_by_what_they_break(make: Make) -> None:
