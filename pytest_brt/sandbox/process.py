@@ -21,6 +21,7 @@ from pytest_brt.errors import StoreProblem
 from pytest_brt.sandbox.confine import FILES, NETWORKS, filter_program
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import View
+from pytest_brt.sandbox.workspace import IN_MEMORY
 from pytest_brt.types import CauseCode, Raised
 from pytest_brt.types.note import value
 
@@ -32,7 +33,8 @@ _Bits = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,200000}$")]
 _MOST_REPORTED, _MOST_PRINTED = 64 << 20, 16384
 #: What the shortest event takes up besides.
 _OVERHEAD = 128
-#: Bytes that a process must leave free where it writes, or a quarter of what was free.
+#: Bytes that a process must leave free where it writes, or a quarter of what was free; in memory,
+#: those that it may write.
 _LEAST_FREE = 512 << 20
 #: Seconds between two looks at that.
 _LOOK = 0.25
@@ -228,7 +230,10 @@ def _listen(
     begun = heard = time.monotonic()
     each, silence = limits.seconds, max(limits.seconds, limits.start_seconds)
     patience = {"begin": each, "statement": each, "finish": _ENDING}
-    least_free = min(_LEAST_FREE, shutil.disk_usage(view.copy).free // 4)
+    free = shutil.disk_usage(view.copy).free
+    least_free = min(_LEAST_FREE, free // 4)
+    if view.copy.startswith(f"{IN_MEMORY}/"):
+        least_free = free - _LEAST_FREE  # what it writes there is taken from all
     pending, reported = b"", 0
     while reported < _MOST_REPORTED:
         ready, _, _ = select.select([reader], [], [], _LOOK)

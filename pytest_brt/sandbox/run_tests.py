@@ -48,7 +48,7 @@ class Runner:
         #: Who holds one may run a tree.
         self.turns = BoundedSemaphore(jobs)
         self._alone = Lock()
-        self.scratch = Scratch()
+        self.scratch = Scratch(Path(subject.root))
 
     def close(self) -> None:
         """Remove what was written."""
@@ -134,8 +134,8 @@ class Runner:
             name == "plugin" and own_root and not (changes or scratch.bytecode.exists())
         )
         with (
-            name_full_disk(),
-            scratch.copy_of(Path(subject.root), changes, sandbox.user) as copy,
+            name_full_disk(scratch.path.parent),
+            scratch.copied(changes, sandbox.user) as copy,
         ):
             view = make_view(
                 subject,
