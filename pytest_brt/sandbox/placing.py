@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from pytest_brt.types import CandidateTest, FileChange
+from pytest_brt.types import Author, CandidateTest, FileChange
 from pytest_brt.types.note import value
 
 #: What comes before a number in the name of a test file whose own another test has.
@@ -31,6 +31,8 @@ class Test:
     support: tuple[FileChange, ...] = ()
     #: Node below the file ("test_a", "TestX::test_y[1]"); "" for all of them.
     node: str = ""
+    #: Whether a patch brings it.
+    is_brought: bool = False
 
     @classmethod
     def of(cls, test: CandidateTest) -> Test:
@@ -41,6 +43,7 @@ class Test:
             source=test.source,
             support=test.support,
             node=test.name,
+            is_brought=test.origin.author is Author.PATCH,
         )
 
     @property
@@ -56,12 +59,14 @@ def place_tests(tests: Sequence[Test]) -> list[list[Test]]:
     """Return tests in groups that can lie in one tree together, each source at a path of its own.
 
     Two tests may bring the same file with different content, and a conftest is for its own alone.
+    What a patch brings could change others while it is imported.
     """
-    groups: defaultdict[frozenset[FileChange], list[Test]] = defaultdict(list)
+    groups: defaultdict[tuple[object, ...], list[Test]] = defaultdict(list)
     sources: defaultdict[str, dict[str | None, int]] = defaultdict(dict)
     for test in tests:
         known = sources[test.path] if test.source is not None else {}
         number = known.setdefault(test.source, len(known))
         path = f"{test.path.removesuffix('.py')}{ALIAS}{number}.py" if number else test.path
-        groups[frozenset(test.support)].append(replace(test, path=path))
+        key = frozenset(test.support), test.is_brought
+        groups[key].append(replace(test, path=path))
     return [*groups.values()]

@@ -239,6 +239,21 @@ def test_tests_that_only_their_author_passes_put_no_other_patch_behind(make: Mak
     assert (ranking["right"].ranks or (0, 0))[0] == 1
 
 
+def test_a_test_that_a_patch_brings_changes_nothing_for_tests_of_others(make: Make) -> None:
+    """Its file makes the call of others wrong while it is imported."""
+    mine = "import bag\n\n\ndef test_mine():\n    assert bag.size([1, 2]) == 2\n"
+    project = make({"bag.py": BAG, "test_bag.py": BAG_SUITE, "mine.py": mine})
+    project.patches("bag.py", COUNT, right="    return len(items)\n")
+    turned = "import bag\n\nreal = bag.size\nbag.size = lambda items: 9\n"
+    brought = f"{turned}\n\ndef test_size():\n    assert real([]) == 2\n"
+    wrong = BAG.replace(COUNT, "    return 2\n")
+    project.patch("evil", {"bag.py": wrong, "test_evil.py": brought})
+    run = project.rank("--brt-tests=mine.py")
+    ranking = run.report.ranking
+    assert ranking["right"].results["test_mine"] == "PASS", run.said
+    assert (ranking["right"].ranks or (0, 0))[0] == 1
+
+
 WRONG_SUITE = """\
 from core import clamp, half
 
