@@ -107,13 +107,14 @@ class Child(Server):
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.key, self.is_known = secrets.token_hex(16), False
-        settings = map(str, (self.engine, self.path, self.port, self.context))
+        settings = map(str, (self.engine, self.path.absolute(), self.port, self.context))
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, *settings],
             stdin=subprocess.PIPE,  # it ends when this is closed
             stdout=log,
             stderr=log,
             start_new_session=True,
+            cwd="/",  # a library of the project's folder could be taken for one of the engine's
             env={**os.environ, _KEY: self.key},
         )
 

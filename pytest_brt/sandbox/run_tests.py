@@ -147,6 +147,7 @@ class Runner:
             )
             argv = [subject.python, f"{view.tools}/start.py", name]
             order = {**order, "folder": view.tree, "packages": subject.packages}
+            order["path"] = subject.import_path(view.tree)
             result = run_process(sandbox, argv, view, limits, order)
             if compiles:
                 scratch.keep_bytecode(copy)

@@ -107,7 +107,8 @@ def make_view(
         **dict.fromkeys(("HOME", "TMPDIR"), folder),
         **dict.fromkeys(("USER", "LOGNAME"), "nobody"),
         **dict(subject.env),
-        "PYTHONPATH": os.pathsep.join(subject.import_path(tree)),
+        # No module of the project is to stand before those that start.py needs.
+        "PYTHONPATH": os.pathsep.join(subject.users_path),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         **env,
     }

@@ -161,9 +161,8 @@ class Subject:
         return tuple(filter(None, dict(self.env).get("PYTHONPATH", "").split(os.pathsep)))
 
     def import_path(self, tree: str) -> tuple[str, ...]:
-        """Return the folders to import from where the project lies in `tree`."""
-        roots = (os.path.normpath(f"{tree}/{root}") for root in self.source_roots)
-        return (*roots, *self.users_path)
+        """Return the project's folders to import from, where it lies in `tree`."""
+        return tuple(os.path.normpath(f"{tree}/{root}") for root in self.source_roots)
 
 
 @value

@@ -1,15 +1,17 @@
 """Begins each script of this folder: ``python start.py NAME``, its order on stdin. Python 3.8+.
 
 "interpreter" is none: it says what the interpreter is that runs it. The folder is on the import
-path only while the script is imported, whose names no module of a project has.
+path only while the script is imported; the project's own are there afterwards alone, as a patch
+could bring modules that are called as those which the script needs.
 """
 
 import importlib
 import json
 import os
+import re
 import resource
 import sys
-from importlib.metadata import distributions
+from importlib.metadata import PackageNotFoundError, distributions, requires
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 #: Processes and threads of one test.
@@ -30,6 +32,23 @@ def tell_interpreter(order, send):
     send("interpreter", version=version, plugins=sorted(plugins), paths=sys.path)
 
 
+def is_pytest(packages):
+    """Return whether a project is pytest, or what pytest needs."""
+    try:
+        needed = requires("pytest") or ()
+    except PackageNotFoundError:
+        return True  # else there is none
+    names = {re.match(r"\w+", one)[0] for one in needed}
+    return bool(names.union(("pytest", "_pytest", "attr", "py")).intersection(packages))
+
+
+def add_project(path):
+    """Have a project be imported, by other programs that are started, too."""
+    sys.path[:0] = path
+    users = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([*path, *filter(None, [users])])
+
+
 def main():
     """Run a script on its order, and leave an empty stdin to the project."""
     order = json.loads(sys.stdin.buffer.read())
@@ -47,10 +66,15 @@ def main():
         events.write(json.dumps(dict(fields, event=event, pid=os.getpid())) + "\n")
 
     send("start")  # by which process: another may speak later
-    script = tell_interpreter
+    script, is_early = tell_interpreter, sys.argv[1] == "interpreter"
+    is_early = is_early or is_pytest(order["packages"])
+    if is_early:
+        add_project(order["path"])
     if sys.argv[1] != "interpreter":
         script = importlib.import_module("_brt_" + sys.argv[1]).main
     sys.path[:] = [entry for entry in sys.path if entry != HERE]
+    if not is_early:
+        add_project(order["path"])
     script(order, send)
 
 
