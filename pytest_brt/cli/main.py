@@ -29,6 +29,8 @@ _COMMANDS = {
 }
 #: The exit code of a program that a closed pipe ends, as shells give it.
 _PIPE_CLOSED = 141
+#: As pytest ends where it is interrupted.
+_INTERRUPTED = 2
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrtError as error:
         say(f"pytest-brt: {error}", error=True)
         return 4
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has seen enough, as `head` does. Python would flush once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,7 +15,7 @@ from pathlib import Path
 from pytest_brt import __version__
 from pytest_brt.cli.run import write_files
 from pytest_brt.codec import from_json
-from pytest_brt.errors import BrtError
+from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.child import engines
 from pytest_brt.model.model import open_model
 from pytest_brt.model.replies import Replies
@@ -110,10 +110,10 @@ def _try(folder: Path, spec: str) -> tuple[bool, int]:
     """Return whether the first test for a bug fails on it and passes with its fix, and its cost."""
     options = ("--rank=fix.diff", f"--model={spec}", "--report=report.json", "--write=no")
     command = [sys.executable, "-P", "-m", "pytest_brt", "issue", "issue.md", *options]
-    subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     path = folder / "report.json"
     if not path.exists():  # the run could not begin, as without any sandbox
-        return False, 0
+        raise ModelProblem(f"not measured: {done.stderr.strip()}")
     report = from_json(path.read_bytes(), Report)
     costs = [attempt.cost for attempt in report.issues[0].attempts]
     cells = [cell for ranking in report.rankings for cell in ranking.patches[0].cells]

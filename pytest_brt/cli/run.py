@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_brt.errors import SandboxProblem
 from pytest_brt.plugin.option_list import MODES, OPTIONS, declaration, destination
 from pytest_brt.shown import say
 
@@ -81,14 +82,21 @@ def run_bare(typed: Sequence[str], options: Sequence[str], root: str = ".") -> i
 
 
 def _demo(_: argparse.Namespace) -> int:
+    from pytest_brt.sandbox.sandbox import open_sandbox  # imported late: start-up time
+
     folder = Path(tempfile.mkdtemp(prefix="demo-of-pytest-brt-")).resolve()
     write_files(PROJECT, folder)
     say(f"{folder}: a project with a bug, the report issue.md, and patches/")
     say(f"The page, for a browser, will be {(folder / 'report.html').as_uri()}\n")
+    options = ["--brt-issue=issue.md", "--rank-fixes=patches", "--brt-report=report.html"]
     typed = ["issue", "issue.md", "--rank", "patches", "--report=report.html"]
+    try:
+        open_sandbox("auto")
+    except SandboxProblem:  # what it runs is ours
+        options.append("--brt-sandbox=none")
+        typed.append("--sandbox=none")
     say(f"$ pytest-brt {' '.join(typed)}")
     os.chdir(folder)
-    options = ["--brt-issue=issue.md", "--rank-fixes=patches", "--brt-report=report.html"]
     return run_bare(typed, [*options, f"--brt-python={sys.executable}"])
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
+from threading import Timer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,9 +40,18 @@ _CUT, _COUNTED = 0.35, 256
 _TOO_LONG = re.compile(
     r"context.{0,12}(?:length|size|window)|too long|exceed\w* .*tokens", re.I
 )
-_THOUGHTS = re.compile(r"\A\s*(?:(?:<think>)?.*?</think>|<think>.*)\s*", re.DOTALL)
+_THOUGHTS = re.compile(r"\A(?:(?:<think>)?.*?</think>|<think>.*)\s*", re.DOTALL)
 #: What an answer in another form than the protocol's raises.
-_NONSENSE = (AttributeError, LookupError, TypeError, ValueError)
+_NONSENSE = (
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+)
+#: Characters of a refusal that are read.
+_REFUSAL = 2000
 _HINTS = {
     401: " (set PYTEST_BRT_SERVER_KEY)",
     404: " (is that one of its models? see 'pytest-brt models')",
@@ -207,6 +217,7 @@ class Server:
         status, text = self.send("/chat/completions", min(left, _LONGEST), fields)
         if status == 200:
             return text
+        text = text[:_REFUSAL]
         if status < 500 and _TOO_LONG.search(text):
             self.context = self.context * 3 // 4
             raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
@@ -251,6 +262,10 @@ class Server:
             "Authorization": f"Bearer {self.key}",
         }
         sent = None if body is None else json.dumps(body).encode()
+        # The connection's own limit is one of silence.
+        timer = Timer(seconds, _cut, [connection])
+        end = time.monotonic() + seconds
+        timer.start()
         self._open.add(connection)
         try:
             if self.is_closed:
@@ -258,16 +273,16 @@ class Server:
             connection.request("POST" if sent else "GET", self._path + path, sent, headers)
             answer = connection.getresponse()
             data = answer.read(_BYTES)
-            if answer.length:
+            if answer.length or time.monotonic() >= end:
                 raise http.client.IncompleteRead(data, answer.length)
-        except TimeoutError as error:
-            raise OutOfTime(
-                f"no answer from {self.url!r} within {seconds:.0f} s"
-            ) from error
         except (OSError, http.client.HTTPException) as error:
+            if isinstance(error, TimeoutError) or time.monotonic() >= end:
+                late = f"no answer from {self.url!r} within {seconds:.0f} s"
+                raise OutOfTime(late) from error
             what = f"no answer from {self.url!r}: {error} (is the server running?)"
             raise Unreachable(what) from error
         finally:
+            timer.cancel()
             self._open.discard(connection)
             connection.close()
         return answer.status, data.decode("utf-8", "replace")
@@ -276,9 +291,13 @@ class Server:
         """Cut every connection, so that whoever waits for an answer goes on."""
         self.is_closed = True
         for connection in list(self._open):
-            # It is not connected, or in this moment not.
-            with suppress(OSError, AttributeError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
+            _cut(connection)
+
+
+def _cut(connection: http.client.HTTPConnection) -> None:
+    """End a connection, whoever waits for what comes."""
+    with suppress(OSError, AttributeError):  # it is not connected, or in this moment not
+        connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _sizes(row: dict[str, Any]) -> tuple[int, int]:
@@ -288,7 +307,7 @@ def _sizes(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def _reply(choice: dict[str, Any]) -> Reply:
-    text = _THOUGHTS.sub("", choice["message"].get("content") or "")
+    text = _THOUGHTS.sub("", (choice["message"].get("content") or "").lstrip())
     return Reply(text=text, is_cut=choice.get("finish_reason") == "length")
 
 

@@ -28,7 +28,7 @@ SUFFIXES = (".diff", ".patch")
 _BRANCHES = "git:"
 #: The line with which `git format-patch` begins a mail (RFC 4155).
 _FROM = re.compile(rb"From \S+ .*\d\d:\d\d:\d\d \d{4}.*\n")
-_SENDER = re.compile(rb"^From:.*?([^\s<>]+@[^\s<>]+)", re.MULTILINE)
+_SENDER = re.compile(rb"^From:.{0,200}?([^\s<>]{1,200}@[^\s<>]{1,200})", re.MULTILINE)
 
 
 def read_proposals(sources: Sequence[str], root: Path) -> tuple[Patch, ...]:

@@ -133,9 +133,14 @@ class Run:
         except BrtError as problem:
             self.problems.append(f"{what}: {problem}")
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to be done."""
+        return self._over.done()
+
     def stop(self) -> None:
         """Begin nothing more; what was begun goes on."""
-        self._is_stopped = not self._over.done()
+        self._is_stopped = not self.is_over
 
     # -- the steps ----------------------------------------------------------------------
 

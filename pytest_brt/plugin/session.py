@@ -258,7 +258,7 @@ class Session:
                 f"patches/{job.name}" if job.patch else f"{sources[job.issue]}::{job.name}"
             )
             item: JobItem = JobItem.from_parent(
-                collector, name=job.name, nodeid=on_a_line(node)
+                collector, name=job.name, nodeid=in_a_log(on_a_line(node))
             )
             item.job, item.wait = job, self._wait_for
             items.append(item)
@@ -310,9 +310,9 @@ class Session:
         if error is None:
             refused = getattr(future.result(), "refused", None)
             if refused:
-                pytest.skip(plain(refused.text))
+                pytest.skip(in_a_log(plain(refused.text)))
         elif not (isinstance(error, ModelProblem) and self._why_no_answer):
-            pytest.fail(_failure(error), pytrace=False)
+            pytest.fail(in_a_log(_failure(error)), pytrace=False)
 
     @property
     def _why_no_answer(self) -> str:
@@ -351,6 +351,8 @@ class Session:
         """Stop what still runs, then write the reports: the only place that writes."""
         if self.run is None:
             return
+        if not self.run.is_over and not session.exitstatus:
+            session.exitstatus = pytest.ExitCode.INTERRUPTED  # as pytest told of Ctrl-C
         self.run.stop()
         record, bench, code = self.run.record(), self.bench, session.exitstatus
         self.config.hook.pytest_brt_finished(record=record)

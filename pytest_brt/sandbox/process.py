@@ -230,18 +230,20 @@ def _listen(
     begun = heard = time.monotonic()
     each, silence = limits.seconds, max(limits.seconds, limits.start_seconds)
     patience = {"begin": each, "statement": each, "finish": _ENDING}
-    free = shutil.disk_usage(view.copy).free
+    folder = os.path.dirname(view.copy)  # a test may move the copy away
+    free = shutil.disk_usage(folder).free
     least_free = min(_LEAST_FREE, free // 4)
     if view.copy.startswith(f"{IN_MEMORY}/"):
         least_free = free - _LEAST_FREE  # what it writes there is taken from all
     pending, reported = b"", 0
-    while reported < _MOST_REPORTED:
+    while reported < _MOST_REPORTED and len(pending) <= _LONGEST:
         ready, _, _ = select.select([reader], [], [], _LOOK)
         data = os.read(reader, 1 << 18) if ready else b""
         now = time.monotonic()
         if data:
             *lines, pending = (pending + data).split(b"\n")
-            heard, reported = now, reported + len(data) + _OVERHEAD * len(lines)
+            reported += len(data) + _OVERHEAD * len(lines)
+            heard = now if lines else heard
             for event in map(read_event, map(view.own_paths, lines)):
                 events.append(event)
                 silence = patience.get(event.event, silence)
@@ -253,7 +255,7 @@ def _listen(
             return CauseCode.TREE_TOO_SLOW
         if now > heard + silence:
             return CauseCode.TOO_SLOW
-        if shutil.disk_usage(view.copy).free < least_free:
+        if shutil.disk_usage(folder).free < least_free:
             return CauseCode.DISK_FULL
     return None
 

@@ -153,9 +153,8 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
         is_installed = any(real.glob("lib*/python3*/os.py")) and not real.is_relative_to(
             root
         )
-        if (not number and is_environment(real)) or (
-            is_installed and not shows_too_much(str(real))
-        ):
+        is_started = is_installed or (not number and is_environment(real))
+        if is_started and not shows_too_much(str(real)):
             # A link in the project is in its copy too, and leads to where the folder is.
             yield str(real), str(real if named.is_relative_to(root) else named)
         if not hop.is_symlink():

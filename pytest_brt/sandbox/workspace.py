@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import shutil
 import subprocess
@@ -101,14 +102,15 @@ class Scratch:
             _unlock(copy)
             if self.bytecode.exists():
                 shutil.copytree(self.bytecode, copy, symlinks=True, dirs_exist_ok=True)
-            for change in changes:
+            for change in sorted(changes, key=lambda change: change.content is not None):
                 _write(copy, change)
             if user is not None:
                 subprocess.run(["chown", "-hR", f"{user}:{user}", str(folder)], check=True)
             yield copy
         finally:
             _unlock(folder)
-            shutil.rmtree(folder)
+            # Folders may be nested more deeply than Python can go.
+            subprocess.run(["rm", "-rf", "--", str(folder)], check=False)
 
     def keep_bytecode(self, copy: Path) -> None:
         """Keep what was compiled in a copy for others: compiling costs more than many suites.
@@ -156,12 +158,14 @@ def _write(copy: Path, change: FileChange) -> None:
     folder = Path(os.path.realpath(place.parent))
     if not folder.is_relative_to(copy):
         raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
+    if is_folder(place) and not place.is_symlink():
+        shutil.rmtree(place)
     place.unlink(missing_ok=True)
     # What was compiled of it would be taken for valid where size and second agree.
     cache = folder / "__pycache__"
     if cache.is_symlink():
         cache.unlink()
-    for stale in cache.glob(f"{place.stem}.*"):
+    for stale in cache.glob(f"{glob.escape(place.stem)}.*"):
         stale.unlink()
     if change.content is not None:
         folder.mkdir(parents=True, exist_ok=True)
