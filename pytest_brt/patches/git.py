@@ -74,16 +74,30 @@ class Repository(NamedTuple):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository that `folder` lies in, None where there is none."""
+    """Return the repository that `folder` lies in, None where there is none.
+
+    It is none that only says to be another one: what is unpacked may name a private one.
+    """
     for work in (folder, *folder.parents):
-        git = work / ".git"
-        if git.is_file():  # of a working tree beside the first one
+        git = common = work / ".git"
+        if git.is_file():  # of a working tree beside the first one, which knows of it
             git = work / decode(git.read_bytes()).partition("gitdir:")[2].strip()
-        link = git / "commondir"
-        common = git / decode(link.read_bytes()).strip() if link.is_file() else git
+            back, common = git / "gitdir", git.parents[1]
+            named = decode(back.read_bytes()).strip() if back.is_file() else ""
+            if (git / named).resolve() != (work / ".git").resolve():
+                return None
         if (git / "HEAD").is_file() and (common / "objects").is_dir():
-            return Repository(git=git, common=common, work=work)
+            is_foreign = any(map(_is_elsewhere, (git, common)))
+            return None if is_foreign else Repository(git=git, common=common, work=work)
     return None
+
+
+def _is_elsewhere(git: Path) -> bool:
+    """Return whether something of a repository lies elsewhere, by a link or by its alternates."""
+    shown = [git, *(git / name for name in ("HEAD", "index", *_SHOWN))]
+    inside = (path for one in shown[1:] for path in one.rglob("*"))
+    is_linked = any(path.is_symlink() for path in (*shown, *inside))
+    return is_linked or (git / "objects/info/alternates").exists()
 
 
 def read_remotes(repository: Repository) -> dict[str, str]:
