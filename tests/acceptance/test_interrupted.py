@@ -134,6 +134,30 @@ def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
     assert {patch["place"][0] for patch in list(patches.values())[: PATCHES // 2]} == {1}
 
 
+@pytest.mark.slow
+@pytest.mark.load
+def test_what_was_finished_is_kept_where_it_is_interrupted_twice(
+    project: pytest.Pytester, many: list[str]
+) -> None:
+    with subprocess.Popen(
+        many,
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    ) as started:
+        deadline = time.monotonic() + 300
+        while len(finished(project)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        started.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        started.send_signal(signal.SIGINT)
+        output, _ = started.communicate(timeout=120)
+    assert "\ncontinue: " in output
+    assert len(finished(project)) >= 3
+
+
 #: All that is said is shown.
 SHOWN = ("-v", "-p", "no:randomly")
 VAGUE = """\

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import socket
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from pytest_brt.errors import ModelProblem, Overflowed
+from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
+from pytest_brt.model.client import Server
 from pytest_brt.model.request import Usage
 from tests.model.serve import Answer, ask, completion, open_model, serving
 
@@ -151,3 +154,25 @@ def test_closing_ends_who_waits() -> None:
         threading.Timer(0.5, model.close).start()
         with pytest.raises(ModelProblem):
             model.text(ask("hello"))
+
+
+def test_a_server_that_drips_is_waited_for_no_longer_than_one_that_is_silent() -> None:
+    def drip(listening: socket.socket) -> None:
+        with suppress(OSError), listening.accept()[0] as connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: ")
+            while True:
+                connection.sendall(b"x")
+                time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=drip, args=[listening], daemon=True).start()
+        server = Server(f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
+        with pytest.raises(OutOfTime, match="within 1 s"):
+            server.send("/models", 1.0)
+
+
+@pytest.mark.parametrize("text", ['{"choices": [1e999]}', "[" * 100_000])
+def test_an_answer_that_is_no_completion_is_a_problem(text: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\n\r\n"
+    with serving(lambda _: (head + text).encode()) as url, pytest.raises(ModelProblem):
+        open_model(url).complete(ask("hello"))

@@ -10,7 +10,14 @@ import pytest
 
 from tests.scenarios import no_sandbox
 from tests.scenarios.project import SCRIPTS, Make, Project
-from tests.scenarios.samples import CLAMP, CLAMP_RIGHT, CLAMP_TEST, FILES, MEAN_REPORT
+from tests.scenarios.samples import (
+    CLAMP,
+    CLAMP_REPORT,
+    CLAMP_RIGHT,
+    CLAMP_TEST,
+    FILES,
+    MEAN_REPORT,
+)
 
 #: Ends a module so that importing it leaves a file in the home of whoever does it.
 LEAVES = """
@@ -93,6 +100,42 @@ def test_a_module_that_shadows_one_of_pytests_runs_in_the_sandbox(make: Make) ->
     project, mark = leaving(make, "iniconfig.py", "pluggy.py")
     project.run("pytest-brt", "issue", "issue.md")
     assert not mark.exists()
+
+
+#: In place of a module of Python's: says that all tests passed, and ends the process.
+SPEAKS = """\
+import os, re, sys
+order = sys.stdin.read()
+pipe = int(re.search('"events": *([0-9]+)', order)[1])
+names = re.findall('[^" ]+::[^" ]+', order)
+told = ['{"event": "start", "pid": 7}', '{"event": "collected", "pid": 7, "nodes": ["%s"]}']
+told.append('{"event": "begin", "pid": 7, "node": "%s"}')
+told.append('{"event": "end", "pid": 7, "node": "%s", "when": "teardown", "outcome": "passed",'
+            ' "used": true, "reached": true}')
+for name in names:
+    for line in told:
+        os.write(pipe, (line.replace("%s", name) + "\\n").encode())
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("name", ["json.py", "sitecustomize/__init__.py"])
+def test_what_a_patch_brings_speaks_not_for_the_tests(make: Make, name: str) -> None:
+    """It has the name of a module that is imported before any test could be."""
+    project = make({**FILES, "issue.md": CLAMP_REPORT})
+    project.patch("speaks", {name: SPEAKS})
+    run = project.rank("--brt-issue=issue.md", "--brt-guard=no")
+    assert "PASS" not in run.report.ranking["speaks"].results.values(), run.said
+
+
+@pytest.mark.skipif(
+    platform.machine() not in no_sandbox.NUMBERS, reason="not written for this processor"
+)
+def test_the_demo_goes_on_without_a_sandbox(make: Make) -> None:
+    before = (sys.executable, no_sandbox.__file__, str(SCRIPTS / "pytest-brt"))
+    done = make({}).run(*before, "demo")
+    assert done.code in (0, 7), done.said
+    assert "sandbox none" in done.said
 
 
 def test_what_a_test_writes_elsewhere_stays_in_its_run(make: Make) -> None:

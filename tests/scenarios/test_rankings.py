@@ -239,6 +239,19 @@ def test_tests_that_only_their_author_passes_put_no_other_patch_behind(make: Mak
     assert (ranking["right"].ranks or (0, 0))[0] == 1
 
 
+def test_an_existing_test_that_a_patch_changes_is_held_against_no_other_one(make: Make) -> None:
+    mine = "import bag\n\n\ndef test_mine():\n    assert bag.size([1, 2]) == 2\n"
+    project = make({"bag.py": BAG, "test_bag.py": BAG_SUITE, "mine.py": mine})
+    project.patches("bag.py", COUNT, least="    return max(len(items) - 1, 0)\n")
+    suite = BAG_SUITE.replace("bag.size([1, 2]) >= 0", "bag.size([]) == 0 == bag.size([1]) - 1")
+    fixed = BAG.replace(COUNT, "    return len(items)\n")
+    project.patch("right", {"bag.py": fixed, "test_bag.py": suite})
+    run = project.rank("--brt-tests=mine.py")
+    ranking = run.report.ranking
+    assert ranking["least"].results["test_callable"] == "FAIL"
+    assert ranking["least"].broken == ()
+
+
 def test_a_test_that_a_patch_brings_changes_nothing_for_tests_of_others(make: Make) -> None:
     """Its file makes the call of others wrong while it is imported."""
     mine = "import bag\n\n\ndef test_mine():\n    assert bag.size([1, 2]) == 2\n"
