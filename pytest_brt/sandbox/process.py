@@ -235,9 +235,9 @@ def _listen(
     least_free = min(_LEAST_FREE, free // 4)
     if view.copy.startswith(f"{IN_MEMORY}/"):
         least_free = free - _LEAST_FREE  # what it writes there is taken from all
-    pending, reported = b"", 0
+    pending, reported, has_ended = b"", 0, False
     while reported < _MOST_REPORTED and len(pending) <= _LONGEST:
-        ready, _, _ = select.select([reader], [], [], _LOOK)
+        ready, _, _ = select.select([reader], [], [], 0 if has_ended else _LOOK)
         data = os.read(reader, 1 << 18) if ready else b""
         now = time.monotonic()
         if data:
@@ -247,10 +247,12 @@ def _listen(
             for event in map(read_event, map(view.own_paths, lines)):
                 events.append(event)
                 silence = patience.get(event.event, silence)
+        elif has_ended:
+            return None
         else:
             with suppress(subprocess.TimeoutExpired):
                 child.wait(_LOOK if ready else 0)
-                return None
+                has_ended = True  # what it wrote since the last look is still to be read
         if now > begun + limits.row_seconds:
             return CauseCode.TREE_TOO_SLOW
         if now > heard + silence:
