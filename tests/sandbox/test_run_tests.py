@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from threading import Event, Thread
 
 import pytest
 
@@ -184,3 +185,20 @@ def test_no_test_is_run_any_more_once_the_time_of_the_processor_is_over(runner: 
     assert [run.verdict for run in runs[:1]] == [Verdict.PASS]
     assert runs[-1].cause.code is CauseCode.TREE_TOO_SLOW
     assert len(runs) == 3
+
+
+@pytest.mark.slow
+def test_nothing_that_a_process_reports_is_lost_where_this_one_is_busy(runner: Runner) -> None:
+    """It may end between two looks at what it wrote."""
+    enough = Event()
+
+    def work() -> None:
+        while not enough.is_set():
+            sum(range(1000))
+
+    for _ in range(4):
+        Thread(target=work, daemon=True).start()
+    quick = Test(id="quick", path="tests/test_x.py", source="def test_a(): pass\n", node="test_a")
+    verdicts = {run.verdict for _ in range(20) for run in runner.run([quick])}
+    enough.set()
+    assert verdicts == {Verdict.PASS}
