@@ -75,13 +75,16 @@ def _with_epr(result: PatchResult, results: Iterable[PatchResult]) -> Rank:
     """
     verdicts = list(result.verdicts.values())
     passed, total = verdicts.count(Verdict.PASS), len(verdicts)
-    same = [other for other in results if other.normal == result.normal]
     return Rank(
         result=result,
         epr=passed / total if total else None,
         passed=passed,
         total=total,
-        copies=tuple(other.patch.name for other in same if other is not result),
+        copies=tuple(
+            other.patch.name
+            for other in results
+            if other.normal == result.normal and other is not result
+        ),
     )
 
 
@@ -131,18 +134,17 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
         groups.setdefault(_behaviour(one.result), []).append(one)
     rated = []
     for group in groups.values():
-        scores = [score(one.result, tests) for one in group]
-        rated.append((min(scores, key=lambda each: each.order), group))
-    rated.sort(key=lambda pair: pair[0].order)
+        rated.append((min(score(one.result, tests) for one in group), group))
+    rated.sort(key=lambda pair: pair[0][:2])
     scored: list[Rank] = []
-    odds = math.inf
+    against = -math.inf
     for number, (best, group) in enumerate(rated, 1):
-        odds = min(odds, best.odds)
-        share = 1 / (1 + math.exp(-odds))
+        against = max(against, best.odds_against)
+        share = 1 / (1 + math.exp(against))
         scored += [
             replace(r, group=number, score=share, because=best.reasons) for r in group
         ]
-    return _placed(scored, [rated[one.group - 1][0].order for one in scored])
+    return _placed(scored, [rated[one.group - 1][0][:2] for one in scored])
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -209,11 +211,11 @@ def _is_yours(judged: JudgedTest) -> bool:
 def leading_evidence(passed: Iterable[JudgedTest]) -> str:
     """Return what the strongest sure test of those rests on, "" where there is none."""
     sure = [judged for judged in passed if judged.judgement.counts]
-    if any(map(_is_yours, sure)):
-        return YOURS
-    if not sure:
+    strongest = max(sure, key=lambda one: one.judgement.confidence, default=None)
+    if strongest is None:
         return ""
-    strongest = max(sure, key=lambda one: one.judgement.confidence)
+    if _is_yours(strongest):
+        return YOURS
     return strongest.judgement.evidence or strongest.test.origin.author
 
 
@@ -234,20 +236,12 @@ def _doubt(result: PatchResult, evidence: str, leaders: Leaders) -> Note | None:
             "how often the leading patch is right on tests like these has not been measured"
         )
         return Note(code="leaders-not-measured", text=text)
+    # Wilson's interval of a share begins where its distance is so many standard deviations.
+    deviation = math.sqrt(row.of * _LEAST * (1 - _LEAST))
+    if row.right - row.of * _LEAST > _QUANTILE * deviation:
+        return None
     text = f"of {row.of} patches that led on tests like these only {row.right} were right"
-    often_wrong = Note(code="leaders-often-wrong", text=text)
-    return often_wrong if lower_bound(row) < _LEAST else None
-
-
-def lower_bound(row: Measured) -> float:
-    """Return the lower end of Wilson's 95 % interval of a share.
-
-    >>> round(lower_bound(Measured(right=10, of=10)), 2)
-    0.72
-    """
-    share, spread = row.right / row.of, _QUANTILE**2 / row.of
-    middle = share + spread / 2
-    return (middle - math.sqrt(spread * (share * (1 - share) + spread / 4))) / (1 + spread)
+    return Note(code="leaders-often-wrong", text=text)
 
 
 def measured_leaders() -> Leaders:

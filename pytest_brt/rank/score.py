@@ -29,17 +29,12 @@ _HALF = 0.5
 class Score(NamedTuple):
     """What the facts about a patch add up to."""
 
-    #: The log-odds that the patch is right.
-    odds: float
-    #: What moved them, strongest first, a few words each.
-    reasons: tuple[str, ...]
     #: It makes existing tests fail, fails a test that is believed, or changes nothing.
     is_at_fault: bool
-
-    @property
-    def order(self) -> tuple[bool, float]:
-        """The lower, the better; differences that only the order of additions makes are none."""
-        return (self.is_at_fault, -round(self.odds, 9))
+    #: The log-odds that it is wrong; what only the order of additions makes is left out.
+    odds_against: float
+    #: What moved them, strongest first, a few words each.
+    reasons: tuple[str, ...]
 
 
 def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
@@ -55,10 +50,10 @@ def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
     moved = sorted(steps, key=lambda step: -abs(step[0]))
     least = _HALF if result.remark("changes-nothing-shown") else COUNTS
     return Score(
-        odds=PRIOR + sum(step for step, _ in steps),
-        reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
         is_at_fault=bool(result.regressions)
         or any(judged.judgement.confidence >= least for judged in failed),
+        odds_against=-round(PRIOR + sum(step for step, _ in steps), 9),
+        reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
     )
 
 
