@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, zip_longest
+from itertools import chain, islice, repeat, zip_longest
 from linecache import getline
 from pathlib import Path
 
@@ -37,7 +37,6 @@ from pytest_brt.types import (
 
 #: Bug tests whose calls are varied, and variations of each call.
 _TESTS, _VARIATIONS = 6, 12
-_LITERAL = ast.Constant | ast.List | ast.Tuple | ast.Set
 #: What a digit of a text becomes.
 _DIGITS = str.maketrans("0123456789", "1234567890")
 #: Characters of a result.
@@ -66,8 +65,8 @@ def find_variations(
     Raises:
         SubjectProblem, SandboxProblem: nothing can be run.
     """
-    own = [call for test in tests if (call := call_of(test))]
-    calls = [one for call in own[:_TESTS] for one in (call, *vary(call))]
+    own = [*filter(None, map(call_of, tests))]
+    calls = [*chain.from_iterable(map(vary, own[:_TESTS]))]
     calls.sort(key=lambda call: (call.is_varied, len("".join(call.statements))))
     root = Path(runner.subject.root)
     return tuple(
@@ -77,42 +76,38 @@ def find_variations(
     )
 
 
-def vary(call: Variation) -> list[Variation]:
-    """Return the same with a value near its own in the place of one literal, each in its turn.
+def vary(call: Variation) -> tuple[Variation, ...]:
+    """Return a call, and it with a value near its own in the place of one literal, each in its turn.
 
     Those of the call itself come before those of its set-up.
     """
     tree = parse("\n".join(call.statements))
-    literals = [node for node in ast.walk(tree) if isinstance(node, _LITERAL)]
+    literals = [n for n in ast.walk(tree) if isinstance(n, ast.expr) and _near(n)]
     literals.sort(key=lambda node: -node.lineno)
     variations = {call.statements: call}
-    for turn in zip_longest(*map(_near, literals), fillvalue={}):
+    for turn in zip_longest(*map(_near, literals)):
         for node, near in zip(literals, turn, strict=True):
-            if near and len(variations) <= _VARIATIONS:
-                before = dict(vars(node))
-                vars(node).update(near)
+            if near is not None and len(variations) <= _VARIATIONS:
+                # The first field of a literal is its value, or its elements.
+                (field, before), *_ = ast.iter_fields(node)
+                setattr(node, field, near)
                 new = tuple(map(ast.unparse, tree.body))
                 variations.setdefault(new, replace(call, statements=new, is_varied=True))
-                vars(node).update(before)
-    return [*variations.values()][1:]
+                setattr(node, field, before)
+    return tuple(variations.values())
 
 
-def _near(literal: ast.expr) -> list[dict[str, object]]:
+def _near(node: ast.expr) -> list[object]:
     """Return what a literal may have instead: a value of its type, or fewer elements."""
-    if not isinstance(literal, ast.Constant):
-        elements = getattr(literal, "elts", [])
-        return [{"elts": part} for part in (elements[:-1], elements[1:]) if part]
-    value = literal.value
-    near: list[object] = []
+    elements, value = getattr(node, "elts", ()), getattr(node, "value", None)
+    near: list[object] = [*filter(None, (elements[:-1], elements[1:]))]
     if isinstance(value, int | float):
-        near = [
-            type(value)(number) for number in (value + 1, 0, -value, 10 * value, value - 1)
-        ]
+        near = [type(value)(n) for n in (value + 1, 0, -value, 10 * value, value - 1)]
     if isinstance(value, str | bytes):
         near = [value[1:], value[:-1], value * 2]
     if isinstance(value, str):
         near = [value.translate(_DIGITS), *near, value.swapcase(), f" {value}"]
-    return [{"value": value} for value in near]
+    return near
 
 
 def run_calls(
@@ -124,24 +119,24 @@ def run_calls(
         SubjectProblem, SandboxProblem: nothing can be run.
     """
     statements = [line for call in calls for line in 2 * call.statements]
-    results = iter(run_statements(runner, statements, changes).observed if calls else ())
+    observed = run_statements(runner, statements, changes).observed if calls else ()
+    # Of what comes after the end of the process nothing is known.
+    results = chain(observed, repeat(StatementResult()))
     outcomes = []
     for call in calls:
         size = len(call.statements)
-        first, second = (_outcome([*islice(results, size)], size) for _ in range(2))
+        first, second = (_outcome([*islice(results, size)]) for _ in range(2))
         outcomes.append(first if first == second else Outcome())
     return tuple(outcomes)
 
 
-def _outcome(results: Sequence[StatementResult], size: int) -> Outcome:
+def _outcome(results: Sequence[StatementResult]) -> Outcome:
     """Return what a call gives; nothing where its set-up fails, as with impossible values."""
-    if len(results) < size:
-        return Outcome()
     *setup, last = results
     if any(result.raised for result in setup):
         return Outcome()
     if raised := last.raised:
-        frame = raised.frames[-1] if raised.frames else None
+        frame = next(reversed(raised.frames), None)
         message = ADDRESS.sub("0x", raised.message)
         return Outcome(raised=raised.type, message=message, frame=frame)
     text = last.value.repr if last.value else ""
@@ -169,12 +164,13 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     everywhere.
     """
     rows = [(call, given) for call, given in _rows(compared, calls) if call.is_varied]
-    same = [
-        r.name
-        for r in compared
-        if all(given[r.name] == call.before for call, given in rows)
-    ]
-    remarks = dict.fromkeys(same, _AS_UNPATCHED) if len(same) < len(compared) else {}
+    remarks = {
+        one.name: _AS_UNPATCHED
+        for one in compared
+        if all(given[one.name] == call.before for call, given in rows)
+    }
+    if len(remarks) == len(compared):
+        remarks = {}
     stumbling = [(call, given) for call, given in rows if call.stumbles]
     right = [
         one.name
