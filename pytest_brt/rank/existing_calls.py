@@ -10,7 +10,7 @@ from pytest_brt.guard import TestFiles
 from pytest_brt.oracle.asked_call import call_of
 from pytest_brt.patches.changes import Touched
 from pytest_brt.pysource.names import undefined_names
-from pytest_brt.pysource.parse import parse_or_empty
+from pytest_brt.pysource.parse import find_tests, parse_or_empty
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin
 
 #: Test files that are read, the nearest first.
@@ -29,12 +29,11 @@ def find_existing_calls(
     for path in files.nearest(pool)[:_FILES]:
         module = parse_or_empty(files.texts[path]).body
         imports = [node for node in module if isinstance(node, ast.Import | ast.ImportFrom)]
-        for node in module:
-            if isinstance(node, ast.FunctionDef):
-                source = ast.unparse(ast.Module([*imports, node], []))
-                test = existing_test(f"{path}::{node.name}", source)
-                if call_of(test) and not undefined_names(source):
-                    tests[test] = names.isdisjoint(re.findall(r"\w+", ast.unparse(node)))
+        for name, node in find_tests(module):
+            source = ast.unparse(ast.Module([*imports, node], []))
+            test = existing_test(f"{path}::{name}", source)
+            if call_of(test) and not undefined_names(source):
+                tests[test] = names.isdisjoint(re.findall(r"\w+", ast.unparse(node)))
     return tuple(sorted(tests, key=tests.__getitem__))
 
 
