@@ -127,21 +127,17 @@ def judge_patch_tests(
     """
     watch = sorted({path for touched in pool for path in touched.files})
     runs = run_tests(tests, runner, repeat, watch=watch, test_seconds=_EACH, seconds=_ALL)
-    judged = [
-        judge(test, runs[test.id], facts, evidence=Evidence.PATCH_TEST) for test in tests
-    ]
     # Where no line of any test was seen, none could be.
-    seen = pool if any(one.judgement.runs[0].ran for one in judged) else ()
-    return tuple(_relevant(one, seen) for one in judged)
-
-
-def _relevant(judged: JudgedTest, pool: Sequence[Touched]) -> JudgedTest:
-    """Return a test, which is no candidate where it says nothing of the patches in `pool`."""
-    runs, why_not = judged.judgement.runs, ""
-    if runs[0].mismatch:
-        why_not = "needs something that only its patch brings"
-    elif pool and not any(touched.is_run(runs[0].ran) for touched in pool):
-        why_not = "runs nothing that a patch changes"
-    if not (why_not and judged.judgement.candidate):
-        return judged
-    return replace(judged, judgement=refused(Verdict.FAIL, why_not, runs))
+    seen = pool if any(own[0].ran for own in runs.values()) else ()
+    judged = []
+    for test in tests:
+        own, why_not = runs[test.id], ""
+        one = judge(test, own, facts, evidence=Evidence.PATCH_TEST)
+        if own[0].mismatch:
+            why_not = "needs something that only its patch brings"
+        elif seen and not any(touched.is_run(own[0].ran) for touched in seen):
+            why_not = "runs nothing that a patch changes"
+        if why_not and one.judgement.candidate:
+            one = replace(one, judgement=refused(Verdict.FAIL, why_not, own))
+        judged.append(one)
+    return tuple(judged)
