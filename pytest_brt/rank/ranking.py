@@ -291,11 +291,11 @@ def _is_yours(judged: JudgedTest) -> bool:
 def leading_evidence(passed: Iterable[JudgedTest]) -> str:
     """Return what the strongest sure test of those rests on, "" where there is none."""
     sure = [judged for judged in passed if judged.judgement.counts]
-    strongest = max(sure, key=lambda one: one.judgement.confidence, default=None)
-    if strongest is None:
-        return ""
-    if _is_yours(strongest):
+    if any(map(_is_yours, sure)):
         return YOURS
+    if not sure:
+        return ""
+    strongest = max(sure, key=lambda one: one.judgement.confidence)
     return strongest.judgement.evidence or strongest.test.origin.author
 
 
