@@ -10,7 +10,7 @@ from dataclasses import replace
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.asked_call import stating
 from pytest_brt.oracle.judge import accepted
-from pytest_brt.rank.existing_calls import existing_test
+from pytest_brt.rank.variations import existing_test
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
 from pytest_brt.render.words import code_words, count, given_words
 from pytest_brt.shown import on_a_line, say

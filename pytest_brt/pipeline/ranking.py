@@ -14,11 +14,11 @@ from pytest_brt.guard import EACH, LOOKING, Guard, Selection
 from pytest_brt.patches.changes import touched_of
 from pytest_brt.pipeline import Plan, Tests
 from pytest_brt.rank.evaluate import evaluate
-from pytest_brt.rank.existing_calls import find_existing_calls
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
 from pytest_brt.rank.variations import (
     find_difference,
+    find_existing_calls,
     find_remarks,
     find_values,
     find_variations,

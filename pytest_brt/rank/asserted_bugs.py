@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,15 +17,8 @@ from pytest_brt.types import AssertedBug, Guarded, JudgedTest
 _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?![\w=])")
 #: What a call gives that raises.
 _RAISED = "raises"
-#: Whether a comparison wants a result.
-_WANTS = {
-    "Eq": True,
-    "Is": True,
-    "In": True,
-    "NotEq": False,
-    "IsNot": False,
-    "NotIn": False,
-}
+#: Comparisons that say what a call gives; with "Not", what it does not.
+_SIGNS = ("Eq", "NotEq", "Is", "IsNot", "In", "NotIn")
 
 
 class _Claim(NamedTuple):
@@ -36,11 +30,9 @@ class _Claim(NamedTuple):
 
     def excludes(self, other: _Claim) -> bool:
         """Return whether no program meets both."""
-        if self.call != other.call:
+        if self.call != other.call or not (self.wants or other.wants):
             return False
-        if self.wants and other.wants:
-            return self.result != other.result
-        return self.wants is not other.wants and self.result == other.result
+        return (self.wants is other.wants) is (self.result != other.result)
 
 
 def without_asserted_bugs(
@@ -59,10 +51,9 @@ def without_asserted_bugs(
     for regression in guarded.regressions:
         name = regression.test
         source = (root / name.partition("::")[0]).read_bytes()
-        for claim in _claims(source, regression.line):
-            for other, bug_test in asked:
-                if claim.excludes(other):
-                    bugs[name] = AssertedBug(test=name, call=claim.call, bug_test=bug_test)
+        for claim, (other, bug_test) in product(_claims(source, regression.line), asked):
+            if claim.excludes(other):
+                bugs[name] = AssertedBug(test=name, call=claim.call, bug_test=bug_test)
     kept = tuple(one for one in guarded.regressions if one.test not in bugs)
     return replace(guarded, regressions=kept, disputed=tuple(bugs.values()))
 
@@ -97,5 +88,5 @@ def _claimed(code: str) -> Iterator[_Claim]:
             call, result, name = ast.unparse(left), ast.unparse(right), type(sign).__name__
             if name.endswith("In"):
                 call, result = f"{call} in {result}", "True"
-            if name in _WANTS and is_literal(result):
-                yield _Claim(call, result, _WANTS[name])
+            if name in _SIGNS and is_literal(result):
+                yield _Claim(call, result, "Not" not in name)

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from textwrap import dedent
 
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem
@@ -22,6 +21,7 @@ from pytest_brt.patches.changes import Touched, altered_tests
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import CollectionPatterns, read_config
 from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.pysource.parse import decode
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
@@ -88,19 +88,17 @@ def _tests_in(
 ) -> Iterator[tuple[str, CandidateTest]]:
     """Yield the tests among the changed files of tests, each with a key that equal ones share."""
     for change in ours:
-        if change.content is None or not change.path.endswith(".py"):
+        path, content = change.path, change.content or b""
+        if not path.endswith(".py"):
             continue
-        path, source = change.path, change.content.decode("utf-8", "replace")
-        file = root / path
+        file, source = root / path, decode(content)
         before = file.read_bytes() if file.is_file() else None
         support = tuple(other for other in ours if other is not change)
-        for node, code in altered_tests(before, change.content, collected).items():
+        for node, code in altered_tests(before, content, collected).items():
             yield (
-                test_key(dedent(code)),
+                test_key(code),
                 CandidateTest(
-                    id=content_id(
-                        "brought", path, node, source, *(o.path for o in support)
-                    ),
+                    id=content_id("brought", path, node, source, repr(support)),
                     name=node,
                     issue="",
                     origin=Origin(strategy="patch"),
@@ -127,25 +125,19 @@ def judge_patch_tests(
     Raises:
         SubjectProblem: the interpreter cannot be started at all.
     """
-    watch = tuple(sorted({path for touched in pool for path in touched.files}))
+    watch = sorted({path for touched in pool for path in touched.files})
     runs = run_tests(tests, runner, repeat, watch=watch, test_seconds=_EACH, seconds=_ALL)
     # Where no line of any test was seen, none could be.
-    seen = pool if any(run.ran for run in chain.from_iterable(runs.values())) else ()
-    judged = [
-        judge(test, runs[test.id], facts, evidence=Evidence.PATCH_TEST) for test in tests
-    ]
-    return tuple(_relevant(one, seen) for one in judged)
-
-
-def _relevant(judged: JudgedTest, pool: Sequence[Touched]) -> JudgedTest:
-    """Return a test, which is no candidate where it says nothing of the patches in `pool`."""
-    if not judged.judgement.candidate:
-        return judged
-    runs = judged.judgement.runs
-    if runs[0].mismatch:
-        why_not = "needs something that only its patch brings"
-    elif pool and not any(touched.is_run(runs[0].ran) for touched in pool):
-        why_not = "runs nothing that a patch changes"
-    else:
-        return judged
-    return replace(judged, judgement=refused(Verdict.FAIL, why_not, runs))
+    seen = pool if any(own[0].ran for own in runs.values()) else ()
+    judged = []
+    for test in tests:
+        own, why_not = runs[test.id], ""
+        one = judge(test, own, facts, evidence=Evidence.PATCH_TEST)
+        if own[0].mismatch:
+            why_not = "needs something that only its patch brings"
+        elif seen and not any(touched.is_run(own[0].ran) for touched in seen):
+            why_not = "runs nothing that a patch changes"
+        if why_not and one.judgement.candidate:
+            one = replace(one, judgement=refused(Verdict.FAIL, why_not, own))
+        judged.append(one)
+    return tuple(judged)

@@ -1,19 +1,24 @@
 """Orders the patches of a report by how likely each is right, with the EPR of each; ties are ties.
 
-A leader that nothing sure stands behind is none. See docs/ranking.md for the model.
+A leader that nothing sure stands behind is none. docs/ranking.md has the model on one page; all
+weights but one were fitted to labelled patches of real bugs.
 """
 
 from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
 
 from pytest_brt.rank.remarks import SPECIAL
-from pytest_brt.rank.score import score
+from pytest_brt.report.match import ADDRESS
 from pytest_brt.types import (
+    COUNTS,
     Author,
     JudgedTest,
     Measured,
@@ -26,8 +31,19 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
-_MARGIN = 1.0
+#: Log-odds of a patch about which nothing is known.
+PRIOR = -0.4
+#: For passing all bug tests if they were surely right; the same taken off for failing all.
+TESTS = 2.3
+#: For making existing tests fail.
+BREAKS = -1.7
+#: For singling out the reported input, as much as for breaking existing tests: none of the labelled
+#: patches does, so their labels cannot tell.
+SINGLES_OUT = BREAKS
+#: A patch that changes nothing stands behind one that passes a test as likely right as this.
+_HALF = 0.5
+#: How many times the odds of another a patch must have to be told apart from it.
+_MARGIN = math.e
 #: "Best" is said where the share of leaders that were right is surely no lower.
 _LEAST = 0.7
 #: Quantile of the normal distribution for the lower end of a 95 % interval.
@@ -57,14 +73,18 @@ def rank(
     deciding = _without_own_word(results, bug_tests)
     # Where no test is left, what patches say of themselves is better than nothing.
     scored = _by_score(rated, deciding or bug_tests)
-    unrated = [replace(r, standing=Standing.NO_EVIDENCE) for r in ranks if r not in rated]
-    unrated.sort(key=lambda one: (not one.result.applies, _broken(one), one.name))
+    unrated = sorted(
+        (replace(r, standing=Standing.NO_EVIDENCE) for r in ranks if r not in rated),
+        key=lambda one: (not one.result.applies, _broken(one), one.name),
+    )
     # It is known all the same how many existing tests those break that apply.
     if not bug_tests:
         applied = [one for one in unrated if one.result.applies]
         unrated[: len(applied)] = _placed(applied, [*map(_broken, applied)])
-    known = leaders or measured_leaders()
-    return (*_with_standings(scored, deciding, known), *unrated)
+    return (
+        *_with_standings(scored, deciding, leaders or measured_leaders()),
+        *unrated,
+    )
 
 
 def _with_epr(result: PatchResult, results: Iterable[PatchResult]) -> Rank:
@@ -75,13 +95,16 @@ def _with_epr(result: PatchResult, results: Iterable[PatchResult]) -> Rank:
     """
     verdicts = list(result.verdicts.values())
     passed, total = verdicts.count(Verdict.PASS), len(verdicts)
-    same = [other for other in results if other.normal == result.normal]
     return Rank(
         result=result,
         epr=passed / total if total else None,
         passed=passed,
         total=total,
-        copies=tuple(other.patch.name for other in same if other is not result),
+        copies=tuple(
+            other.patch.name
+            for other in results
+            if other.normal == result.normal and other is not result
+        ),
     )
 
 
@@ -91,11 +114,11 @@ def _broken(one: Rank) -> int:
 
 def _placed(ranks: Sequence[Rank], keys: Sequence[object]) -> list[Rank]:
     """Return `ranks` in their order with the places that all of equal key share."""
-    placed = []
-    for one, key in zip(ranks, keys, strict=True):
-        before = keys.index(key)
-        placed.append(replace(one, place=(before + 1, before + keys.count(key))))
-    return placed
+    firsts = [keys.index(key) + 1 for key in keys]
+    return [
+        replace(one, place=(first, first + firsts.count(first) - 1))
+        for one, first in zip(ranks, firsts, strict=True)
+    ]
 
 
 def _without_own_word(
@@ -129,20 +152,19 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     groups: dict[object, list[Rank]] = {}
     for one in sorted(ranks, key=lambda one: one.name):
         groups.setdefault(_behaviour(one.result), []).append(one)
-    rated = []
-    for group in groups.values():
-        scores = [score(one.result, tests) for one in group]
-        rated.append((min(scores, key=lambda each: each.order), group))
-    rated.sort(key=lambda pair: pair[0].order)
+    rated = sorted(
+        ((min(score(r.result, tests) for r in group), group) for group in groups.values()),
+        key=lambda pair: pair[0][:2],
+    )
     scored: list[Rank] = []
-    odds = math.inf
+    against = -math.inf
     for number, (best, group) in enumerate(rated, 1):
-        odds = min(odds, best.odds)
-        share = 1 / (1 + math.exp(-odds))
+        against = max(against, best.odds_against)
+        share = 1 / (1 + math.exp(against))
         scored += [
             replace(r, group=number, score=share, because=best.reasons) for r in group
         ]
-    return _placed(scored, [rated[one.group - 1][0].order for one in scored])
+    return _placed(scored, [rated[one.group - 1][0][:2] for one in scored])
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -158,6 +180,63 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
     broken = frozenset(regression.test for regression in result.regressions)
     alone = "" if passing else result.patch.name
     return passing, broken, result.remark(SPECIAL) is None, alone
+
+
+# -- how likely a patch is right --------------------------------------------------------------
+
+
+class Score(NamedTuple):
+    """What the facts about a patch add up to."""
+
+    #: It makes existing tests fail, fails a test that is believed, or changes nothing.
+    is_at_fault: bool
+    #: The log-odds that it is wrong; what only the order of additions makes is left out.
+    odds_against: float
+    #: What moved them, strongest first, a few words each.
+    reasons: tuple[str, ...]
+
+
+def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
+    """Return how likely a patch is right; `tests` are those that decide."""
+    verdicts = result.verdicts
+    seen = [judged for judged in tests if judged.test.id in verdicts]
+    failed = [judged for judged in seen if verdicts[judged.test.id] is not Verdict.PASS]
+    steps = (
+        (TESTS * _by_tests(seen, failed), "by the bug tests"),
+        (BREAKS * bool(result.regressions), "for making existing tests fail"),
+        (SINGLES_OUT * bool(result.remark(SPECIAL)), "for singling out the reported input"),
+    )
+    moved = sorted(steps, key=lambda step: -abs(step[0]))
+    least = _HALF if result.remark("changes-nothing-shown") else COUNTS
+    return Score(
+        is_at_fault=bool(result.regressions)
+        or any(judged.judgement.confidence >= least for judged in failed),
+        odds_against=-round(PRIOR + sum(step for step, _ in steps), 9),
+        reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
+    )
+
+
+def _by_tests(seen: Sequence[JudgedTest], failed: Sequence[JudgedTest]) -> float:
+    """Return the share of tests that pass, from -1 for none to 1 for all, by their confidence.
+
+    It is as strong as the highest confidence among them. Tests that share a voice share one vote.
+    """
+    if not seen:
+        return 0.0
+    alike = Counter(map(_voice, seen))
+    votes = [one.judgement.confidence / alike[_voice(one)] for one in seen]
+    marks = [-1 if one in failed else 1 for one in seen]
+    return max(one.judgement.confidence for one in seen) * fmean(marks, votes)
+
+
+def _voice(judged: JudgedTest) -> tuple[str, ...]:
+    """Return whose vote a test has: what came with a patch, or from one source, has one together.
+
+    Others share it where they fail in the same words.
+    """
+    origin, raised = judged.test.origin, judged.judgement.runs[0].raised
+    words = (raised.type, ADDRESS.sub("0x", raised.message)) if raised else ()
+    return origin.sources or origin.patches or words or (judged.test.id,)
 
 
 # -- how sure the order is ---------------------------------------------------------------------
@@ -177,8 +256,7 @@ def _with_standings(
     first, *others = ranks
     passed = [judged for judged in tests if _passes(first.result.cells, judged)]
     evidence = leading_evidence(passed)
-    yours = [*filter(_is_yours, passed)]
-    behind = [replace(one, standing=_compare(one, first, yours)) for one in others]
+    behind = [replace(one, standing=_compare(one, first, passed)) for one in others]
     rivals = {one.standing for one in behind if one.name not in first.copies}
     leader = replace(first, leads_by=evidence)
     if not rivals:
@@ -189,16 +267,20 @@ def _with_standings(
     return [replace(leader, standing=shared or alone, doubt=doubt), *behind]
 
 
-def _compare(one: Rank, leader: Rank, yours: Iterable[JudgedTest]) -> Standing:
-    """Return how a patch stands to the leading one; `yours` passes there and must here, too."""
+def _compare(one: Rank, leader: Rank, passed: Iterable[JudgedTest]) -> Standing:
+    """Return how a patch stands to the leading one, which passes these tests.
+
+    It is behind where it fails one of a person.
+    """
     if one.group == leader.group:
         return Standing.TIED
     verdicts = one.result.verdicts
-    if any(verdicts.get(t.test.id, Verdict.PASS) is not Verdict.PASS for t in yours):
-        return Standing.BEHIND
+    for judged in filter(_is_yours, passed):
+        if verdicts.get(judged.test.id) not in (Verdict.PASS, None):
+            return Standing.BEHIND
     best, share = leader.score or 0.0, one.score or 0.0
-    lead = math.log(best / (1 - best) / (share / (1 - share)))
-    return Standing.CLOSE if lead < _MARGIN else Standing.BEHIND
+    is_close = best * (1 - share) < _MARGIN * share * (1 - best)
+    return Standing.CLOSE if is_close else Standing.BEHIND
 
 
 def _is_yours(judged: JudgedTest) -> bool:
@@ -234,20 +316,12 @@ def _doubt(result: PatchResult, evidence: str, leaders: Leaders) -> Note | None:
             "how often the leading patch is right on tests like these has not been measured"
         )
         return Note(code="leaders-not-measured", text=text)
+    # Wilson's 95 % interval lies above a share that is so many deviations away.
+    deviation = math.sqrt(row.of * _LEAST * (1 - _LEAST))
+    if row.right - row.of * _LEAST > _QUANTILE * deviation:
+        return None
     text = f"of {row.of} patches that led on tests like these only {row.right} were right"
-    often_wrong = Note(code="leaders-often-wrong", text=text)
-    return often_wrong if lower_bound(row) < _LEAST else None
-
-
-def lower_bound(row: Measured) -> float:
-    """Return the lower end of Wilson's 95 % interval of a share.
-
-    >>> round(lower_bound(Measured(right=10, of=10)), 2)
-    0.72
-    """
-    share, spread = row.right / row.of, _QUANTILE**2 / row.of
-    middle = share + spread / 2
-    return (middle - math.sqrt(spread * (share * (1 - share) + spread / 4))) / (1 + spread)
+    return Note(code="leaders-often-wrong", text=text)
 
 
 def measured_leaders() -> Leaders:

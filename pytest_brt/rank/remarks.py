@@ -44,8 +44,8 @@ def remarks_on(
     `changes` are what the patch makes of the tree at `root`.
     """
     for change in changes:
-        path, new = root / change.path, change.content
-        if path.suffix == ".py" and new is not None:
+        path, new = root / change.path, change.content or b""
+        if path.suffix == ".py":
             old = path.read_bytes() if path.is_file() else b""
             known = _tools(old)
             names = [name for name in dict.fromkeys(_tools(new)) if name not in known]
@@ -91,7 +91,7 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
             case ast.Compare(ops=[ast.In() | ast.NotIn(), *_], comparators=sides):
                 pass
         fixed = filter(is_literal, map(ast.unparse, sides))
-        if any(reported & _literals(text) for text in fixed):
+        if reported & _literals("\n".join(fixed)):
             yield ast.unparse(node)
 
 

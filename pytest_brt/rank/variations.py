@@ -1,7 +1,8 @@
 """Variations: the call of a test with one literal changed, and what it gives on each patch.
 
 They tell apart patches that pass the same tests, and show a patch that handles the reported input
-alone: such a one still does on other inputs of its kind what the unpatched code does.
+alone: such a one still does on other inputs of its kind what the unpatched code does. Where there
+is no bug test, the calls are those of existing tests.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, zip_longest
+from itertools import chain, islice, repeat, zip_longest
 from linecache import getline
-from pathlib import Path
 
+from pytest_brt.guard import TestFiles
 from pytest_brt.oracle.asked_call import call_of
-from pytest_brt.pysource.parse import parse
+from pytest_brt.patches.changes import Touched
+from pytest_brt.pysource.names import undefined_names
+from pytest_brt.pysource.parse import find_tests, parse, parse_or_empty
 from pytest_brt.rank.remarks import special_note
 from pytest_brt.report.match import ADDRESS, is_steady
 from pytest_brt.sandbox.process import StatementResult
@@ -28,20 +31,21 @@ from pytest_brt.types import (
     Given,
     JudgedTest,
     Note,
+    Oracle,
     OracleKind,
+    Origin,
     Outcome,
     Rank,
     Telling,
     Variation,
 )
 
-#: Bug tests whose calls are varied, and variations of each call.
+#: Test files that are read for existing calls, the nearest first.
+_FILES = 8
+#: Tests whose calls are varied, and variations of each call.
 _TESTS, _VARIATIONS = 6, 12
-_LITERAL = ast.Constant | ast.List | ast.Tuple | ast.Set
 #: What a digit of a text becomes.
 _DIGITS = str.maketrans("0123456789", "1234567890")
-#: Characters of a result.
-_LONGEST = 500
 #: What a line of code has that raises on purpose, which may be right.
 _MEANT = re.compile(r"\b(?:raise|assert)\b")
 #: Kinds of tests that only say what is wrong.
@@ -55,10 +59,47 @@ _AS_UNPATCHED = Note(
 # -- the calls, and what they give -------------------------------------------------------------
 
 
+def find_existing_calls(
+    files: TestFiles, pool: Sequence[Touched]
+) -> tuple[CandidateTest, ...]:
+    """Return the existing tests that stand alone, first those that name what patches change.
+
+    Each has its body and the imports of its module.
+    """
+    names = {name for touched in pool for name in touched.names}
+    tests: dict[CandidateTest, bool] = {}
+    for path in files.nearest(pool)[:_FILES]:
+        module = parse_or_empty(files.texts[path]).body
+        imports = [node for node in module if isinstance(node, ast.Import | ast.ImportFrom)]
+        for name, node in find_tests(module):
+            source = ast.unparse(ast.Module([*imports, node], []))
+            if not undefined_names(source):
+                is_far = names.isdisjoint(re.findall(r"\w+", ast.unparse(node)))
+                tests[existing_test(f"{path}::{name}", source)] = is_far
+    return tuple(sorted(tests, key=tests.__getitem__))
+
+
+def existing_test(name: str, source: str = "") -> CandidateTest:
+    """Return an existing test, called as in "tests/test_a.py::test_x", as one of its own.
+
+    It has a file of its own beside that of the test.
+    """
+    path, _, node = name.partition("::")
+    return CandidateTest(
+        id=name,
+        name=node,
+        issue="",
+        origin=Origin(strategy="given"),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="An existing test."),
+        path=f"{path.removesuffix('.py')}_brt.py",
+        source=source,
+    )
+
+
 def find_variations(
     tests: Iterable[CandidateTest], runner: Runner
 ) -> tuple[Variation, ...]:
-    """Return the calls of tests, each with variations, and what they give without a patch.
+    """Return what tests ask about, each call with variations, and what they give without a patch.
 
     The smallest come first, and before all of them those that were not varied. What gives nothing
     that could be compared is left out.
@@ -66,10 +107,12 @@ def find_variations(
     Raises:
         SubjectProblem, SandboxProblem: nothing can be run.
     """
-    own = [call for test in tests if (call := call_of(test))]
-    calls = [one for call in own[:_TESTS] for one in (call, *vary(call))]
-    calls.sort(key=lambda call: (call.is_varied, len("".join(call.statements))))
-    root = Path(runner.subject.root)
+    own = [*filter(None, map(call_of, tests))]
+    calls = sorted(
+        chain.from_iterable(map(vary, own[:_TESTS])),
+        key=lambda call: (call.is_varied, len("".join(call.statements))),
+    )
+    root = runner.subject.root
     return tuple(
         replace(call, before=before, stumbles=_crashes_by_accident(before, root))
         for call, before in zip(calls, run_calls(calls, (), runner), strict=True)
@@ -77,42 +120,40 @@ def find_variations(
     )
 
 
-def vary(call: Variation) -> list[Variation]:
-    """Return the same with a value near its own in the place of one literal, each in its turn.
+def vary(call: Variation) -> tuple[Variation, ...]:
+    """Return a call, and the same with a value near its own in the place of one literal.
 
-    Those of the call itself come before those of its set-up.
+    Literals take turns. Those of the call itself come before those of its set-up.
     """
     tree = parse("\n".join(call.statements))
-    literals = [node for node in ast.walk(tree) if isinstance(node, _LITERAL)]
-    literals.sort(key=lambda node: -node.lineno)
+    literals = sorted(
+        (node for node in ast.walk(tree) if isinstance(node, ast.expr) and _near(node)),
+        key=lambda node: -node.lineno,
+    )
     variations = {call.statements: call}
-    for turn in zip_longest(*map(_near, literals), fillvalue={}):
+    for turn in zip_longest(*map(_near, literals)):
         for node, near in zip(literals, turn, strict=True):
-            if near and len(variations) <= _VARIATIONS:
-                before = dict(vars(node))
-                vars(node).update(near)
+            if near is not None and len(variations) <= _VARIATIONS:
+                # The first field of a literal is its value, or its elements.
+                (field, before), *_ = ast.iter_fields(node)
+                setattr(node, field, near)
                 new = tuple(map(ast.unparse, tree.body))
                 variations.setdefault(new, replace(call, statements=new, is_varied=True))
-                vars(node).update(before)
-    return [*variations.values()][1:]
+                setattr(node, field, before)
+    return tuple(variations.values())
 
 
-def _near(literal: ast.expr) -> list[dict[str, object]]:
+def _near(node: ast.expr) -> list[object]:
     """Return what a literal may have instead: a value of its type, or fewer elements."""
-    if not isinstance(literal, ast.Constant):
-        elements = getattr(literal, "elts", [])
-        return [{"elts": part} for part in (elements[:-1], elements[1:]) if part]
-    value = literal.value
-    near: list[object] = []
+    elements, value = getattr(node, "elts", ()), getattr(node, "value", None)
+    near: list[object] = [*filter(None, (elements[:-1], elements[1:]))]
     if isinstance(value, int | float):
-        near = [
-            type(value)(number) for number in (value + 1, 0, -value, 10 * value, value - 1)
-        ]
+        near = [type(value)(n) for n in (value + 1, 0, -value, 10 * value, value - 1)]
     if isinstance(value, str | bytes):
         near = [value[1:], value[:-1], value * 2]
     if isinstance(value, str):
         near = [value.translate(_DIGITS), *near, value.swapcase(), f" {value}"]
-    return [{"value": value} for value in near]
+    return near
 
 
 def run_calls(
@@ -124,36 +165,36 @@ def run_calls(
         SubjectProblem, SandboxProblem: nothing can be run.
     """
     statements = [line for call in calls for line in 2 * call.statements]
-    results = iter(run_statements(runner, statements, changes).observed if calls else ())
+    observed = run_statements(runner, statements, changes).observed if calls else ()
+    # Of what comes after the end of the process nothing is known.
+    results = chain(observed, repeat(StatementResult()))
     outcomes = []
     for call in calls:
         size = len(call.statements)
-        first, second = (_outcome([*islice(results, size)], size) for _ in range(2))
+        first, second = (_outcome([*islice(results, size)]) for _ in range(2))
         outcomes.append(first if first == second else Outcome())
     return tuple(outcomes)
 
 
-def _outcome(results: Sequence[StatementResult], size: int) -> Outcome:
+def _outcome(results: Sequence[StatementResult]) -> Outcome:
     """Return what a call gives; nothing where its set-up fails, as with impossible values."""
-    if len(results) < size:
-        return Outcome()
     *setup, last = results
     if any(result.raised for result in setup):
         return Outcome()
     if raised := last.raised:
-        frame = raised.frames[-1] if raised.frames else None
+        frame = next(reversed(raised.frames), None)
         message = ADDRESS.sub("0x", raised.message)
         return Outcome(raised=raised.type, message=message, frame=frame)
     text = last.value.repr if last.value else ""
-    return Outcome(text=text[:_LONGEST] if is_steady(text) else "")
+    return Outcome(text=text if is_steady(text) else "")
 
 
-def _crashes_by_accident(before: Outcome, root: Path) -> bool:
+def _crashes_by_accident(before: Outcome, root: str) -> bool:
     """Say whether the project's code raised by accident: at a line without raise or assert."""
     frame = before.frame
     if not (frame and frame.project):
         return False
-    line = getline(str(root / frame.path), frame.line)
+    line = getline(f"{root}/{frame.path}", frame.line)
     return bool(line) and not _MEANT.search(line)
 
 
@@ -169,12 +210,13 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     everywhere.
     """
     rows = [(call, given) for call, given in _rows(compared, calls) if call.is_varied]
-    same = [
-        r.name
-        for r in compared
-        if all(given[r.name] == call.before for call, given in rows)
-    ]
-    remarks = dict.fromkeys(same, _AS_UNPATCHED) if len(same) < len(compared) else {}
+    remarks = {
+        one.name: _AS_UNPATCHED
+        for one in compared
+        if all(given[one.name] == call.before for call, given in rows)
+    }
+    if len(remarks) == len(compared):
+        remarks = {}
     stumbling = [(call, given) for call, given in rows if call.stumbles]
     right = [
         one.name
@@ -210,7 +252,7 @@ def find_values(
     return tuple(
         _telling(call, given)
         for call, given in _rows(ranks, calls)
-        if call.test in weak and not call.is_varied and {*given.values()} - {Outcome()}
+        if call.test in weak and not call.is_varied and _gives(given)
     )
 
 

@@ -19,15 +19,6 @@ def names(ranks: tuple[Rank, ...]) -> list[str]:
     return [rank.result.patch.name for rank in ranks]
 
 
-def test_plain_epr_is_kept_beside_the_score() -> None:
-    results = (row("a", "pf"), row("b", "pp"), row("c", "ff"))
-    weighted = ranked(results, TESTS)
-    assert names(weighted) == ["b", "a", "c"]
-    assert [rank.epr for rank in weighted] == [1.0, 0.5, 0.0]
-    for rank in weighted:
-        assert rank.score is not None
-
-
 def test_one_idea_sampled_often_does_not_drown_a_better_one() -> None:
     flips = tuple(judged(number, 0.4, OracleKind.GONE, message="m") for number in range(1, 6))
     tests = (judged(0, 0.7, OracleKind.EQUALS), *flips)
@@ -79,11 +70,6 @@ def test_without_a_candidate_there_is_no_evidence(cells: str) -> None:
     assert {rank.standing for rank in ranks} == {Standing.NO_EVIDENCE}
     assert {rank.score for rank in ranks} == {None}
     assert names(ranks)[-1] == "c"
-
-
-def test_when_nothing_passes_there_is_no_evidence_either() -> None:
-    ranks = ranked((row("a", "ff"), row("b", "ff")), TESTS)
-    assert {rank.standing for rank in ranks} == {Standing.NO_EVIDENCE}
 
 
 matrices = st.lists(st.text("pf?c", max_size=5), max_size=8)
