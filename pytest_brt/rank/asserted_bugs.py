@@ -14,6 +14,8 @@ from pytest_brt.pysource.parse import Function, covers, is_literal, parse_or_emp
 from pytest_brt.types import AssertedBug, Guarded, JudgedTest
 
 #: A name that is no attribute and no keyword of a call.
+#: Characters of code that are put in a name's place.
+_LONGEST = 400
 _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?![\w=])")
 #: What a call gives that raises.
 _RAISED = "raises"
@@ -72,7 +74,8 @@ def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
             if isinstance(node, ast.Assign):
                 name = ast.unparse(node.targets[0])
                 # Of a name that is assigned again it is not known what it stands for.
-                values[name] = name if name in values else code.partition(" = ")[2]
+                is_kept = name not in values and len(code) < _LONGEST
+                values[name] = code.partition(" = ")[2] if is_kept else name
             elif line is None or covers(node, line):
                 yield from _claimed(code)
 

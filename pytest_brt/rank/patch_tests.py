@@ -95,8 +95,9 @@ def _tests_in(
         before = file.read_bytes() if file.is_file() else None
         support = tuple(other for other in ours if other is not change)
         for node, code in altered_tests(before, content, collected).items():
+            # What stands beside it may change what it does.
             yield (
-                test_key(code),
+                test_key(code) + test_key(source),
                 CandidateTest(
                     id=content_id("brought", path, node, source, repr(support)),
                     name=node,

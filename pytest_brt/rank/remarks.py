@@ -28,10 +28,10 @@ _TOOLS = re.compile(
     r"|TextTestRunner|runtest\w*|CallInfo|TestReport|__builtins__|builtins|_getframe"
     r"|_current_frames|f_back|get_objects|get_referrers|meta_path|linecache|_exit|settrace"
     r"|setprofile|exec[lv]p?e?|(?:proc/(?:self|thread-self|\d+)|dev)/fd)\b"
-    r"|\b(?:inspect\.|from inspect import .*\b)"
+    r"|\b(?:inspect\.|from inspect import .{0,200}\b)"
     r"(?:stack|trace|currentframe|get(?:outer|inner)frames)\b"
-    r"|\b__eq__\(.*\)(?=:\s+return (?:True|not False|1|(\w+) (?:is|==|<=|>=) \1)$)"
-    r"|\b__eq__ = lambda .*: True$",
+    r"|\b__eq__\(.{0,200}\)(?=:\s+return (?:True|not False|1|(\w+) (?:is|==|<=|>=) \1)$)"
+    r"|\b__eq__ = lambda .{0,200}: True$",
     re.MULTILINE,
 )
 
