@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import Any
 
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
-from pytest_brt.localise.suspects import Function, find_suspects, nearest_test_file
+from pytest_brt.localise.suspects import find_suspects, nearest_test_file, product_frames
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Message, Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.project.definitions import Definition
 from pytest_brt.project.imports import project_imports
 from pytest_brt.project.index import Index
-from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.reproduce.strategy import Workbench
@@ -93,7 +91,7 @@ def gather(
     index: Index,
     bench: Workbench,
     observed: ObservedReport | None = None,
-    ran: Collection[Function] = (),
+    ran: Collection[Definition] = (),
 ) -> Findings:
     """Return what can be known of a report before a model is asked.
 
@@ -109,10 +107,7 @@ def gather(
     places = find_suspects(issue, index, ran=ran, raised=raised, paths=bench.buggy)
     lines = []
     for one in (*reversed(read_tracebacks(issue.text)), *raised):
-        for frame in reversed(one.frames):
-            path = index.layout.find_path(frame.path)
-            if path is not None and not is_test_path(path):
-                lines.append((path, frame.line))
+        lines += [(path, frame.line) for path, frame in product_frames(one, index)]
     whole: tuple[str, ...] = ()
     if observed is None:  # as in the papers, which know files and no places in them
         whole = bench.buggy or tuple(place.path for place in places[:1])
@@ -149,8 +144,7 @@ def _imports(
         for one in dict.fromkeys(words)
         if one not in known and index.unique_definition(one)
     ]
-    found = (islice(project_imports(name, index), 1) for name in names[:_IMPORTS])
-    ways = chain.from_iterable(found)
+    ways = [next(project_imports(name, index)) for name in names[:_IMPORTS]]
     return "\n".join(dict.fromkeys([*own, *ways, "import pytest"]))
 
 
