@@ -12,7 +12,7 @@ from pytest_brt.oracle.judge import refusal
 from pytest_brt.project.pytest_config import USUAL
 from pytest_brt.pysource.parse import decode
 from pytest_brt.render.words import count
-from pytest_brt.reproduce.extract import Extractor
+from pytest_brt.reproduce.extract import read_tests
 from pytest_brt.reproduce.order import judge_tests, select
 from pytest_brt.reproduce.prompt import Findings
 from pytest_brt.reproduce.strategy import Workbench, seed_of
@@ -71,11 +71,9 @@ def edit(
         )
     reply = f"```python\n{code[0]}```\n" if code else _written(env, path, prompt)
     old = env.on_disk(path)
-    extractor = Extractor(
-        env.issue, env.index, path.rpartition("/")[0], path if old else ""
-    )
+    folder = path.rpartition("/")[0]
     origin = Origin(strategy=BRT_AGENT.name, model=env.model.name)
-    tests = extractor.tests(reply, origin)
+    tests = read_tests(reply, env.issue, env.index, origin, folder, path if old else "")
     if not tests:
         raise Refused(
             "The answer had no test in it. Say in the prompt what the test must call."
