@@ -12,7 +12,7 @@ from pytest_brt.agents.prompts import describe_runs, failures, fenced, numbered,
 from pytest_brt.agents.reply import fenced_blocks, first_object
 from pytest_brt.agents.trials import Changes, RepairWork
 from pytest_brt.agents.workspace import Observation, Refused, definitions_called
-from pytest_brt.errors import FixProblem, ModelProblem
+from pytest_brt.errors import EditProblem, ModelProblem
 from pytest_brt.model.request import Reply
 from pytest_brt.project.definitions import read_facts
 from pytest_brt.project.layout import is_test_path
@@ -107,7 +107,7 @@ def _variants(
     variants = []
     with suppress(ModelProblem):  # the next step says it
         for reply in env.ask(env.model, "variants", _VARIANT, _VARIANTS, **told):
-            with suppress(FixProblem, Refused):
+            with suppress(EditProblem, Refused):
                 variants.append(apply_fix(_fix_of(reply), env))
     return variants
 
@@ -131,10 +131,10 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
 
 
 def _fix_of(reply: Reply) -> list[LineEdit]:
-    """Return the fix that a tool was answered; raise FixProblem where it is none."""
+    """Return the fix that a tool was answered; raise EditProblem where it is none."""
     changes = first_object(reply.text).get("changes")
     if reply.is_cut or not isinstance(changes, str):
-        raise FixProblem("the answer is no fix: ask for it in other words")
+        raise EditProblem("the answer is no fix: ask for it in other words")
     blocks = [block for block in fenced_blocks(reply.text) if not block.startswith("{")]
     return parse_fix(changes, blocks)
 
