@@ -65,7 +65,7 @@ def parse_fix(places: str, blocks: Sequence[str]) -> list[LineEdit]:
         if all(_NUMBERED.match(line) for line in lines if line.strip()):
             lines = [_NUMBERED.sub("", line) for line in lines]
         last = first - 1 if kind == "insert" else int(match["last"] or first)
-        edits.append(LineEdit((match["path"] or "").strip(" '\"`"), first, last, lines))
+        edits.append(LineEdit(match["path"] or "", first, last, lines))
     return edits
 
 

@@ -112,8 +112,7 @@ def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Traje
 def is_loop(steps: Sequence[Step]) -> bool:
     """Return whether the last step was in vain, and taken too often of late."""
     vain = [step.call or step.reply for step in steps[-_AMONG_LAST:] if not step.is_done]
-    last = steps[-1]
-    return not last.is_done and vain.count(last.call or last.reply) >= _EQUAL
+    return not steps[-1].is_done and vain.count(vain[-1]) >= _EQUAL
 
 
 def _take_step(agent: Agent, env: Workspace) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 
 from pytest_brt.agents.fix import LineEdit, apply_fix, parse_fix
 from pytest_brt.agents.prompts import describe_runs, failures, fenced, numbered, render
@@ -44,7 +43,7 @@ def source_of(env: RepairWork, judged: JudgedTest) -> str:
 
 def extract_tests(env: RepairWork) -> str:
     """Show the sources of the failing tests."""
-    return render("tests", env=env, source=partial(source_of, env))
+    return render("tests", env=env, source=source_of)
 
 
 def run_tests(env: RepairWork, which: str = "failing") -> Observation:
@@ -52,8 +51,7 @@ def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     if "all" in which.lower():
         suite = [Test(id=path, path=path) for path in env.guard.files.texts]
         return _ran(env.engine.run(suite, seconds=_SUITE))
-    tests = [Test.of(judged.test) for judged in env.failing]
-    return _ran(env.engine.run(tests) if tests else ())
+    return _ran(env.engine.run(env.bug_tests))
 
 
 def _ran(runs: Sequence[TestRun]) -> Observation:

@@ -146,7 +146,7 @@ class Libro:
 
     def _stands(self, item: Sampled) -> bool:
         """Say whether a test fails for a reason; with another input, as with the reported one."""
-        if not item.runs or refusal(item.test, item.runs, self.facts):
+        if refusal(item.test, item.runs, self.facts):
             return False
         if item.beside is None:
             return True

@@ -23,8 +23,8 @@ from pytest_brt.types import Issue, Place
 
 #: Statements whose results are told.
 _STATEMENTS = 12
-#: Frames of the project that a traceback ends in, places whose code is shown, imports.
-_FRAMES, _PLACES, _IMPORTS = 3, 12, 14
+#: Frames of the project that tracebacks end in, places whose code is shown, imports.
+_FRAMES, _PLACES, _IMPORTS = 6, 12, 14
 #: Characters of code and of tests that are shown, at most.
 CODE, _TESTS = 10_000, 3_500
 #: What a prompt does without where it is too long, in this order.
@@ -79,7 +79,7 @@ class Findings:
         return {
             "title": self.issue.title,
             "report": report_text(self.issue),
-            "files": show_code(wanted, index, code, self.whole) if code else [],
+            "files": show_code(wanted, index, code, self.whole),
             "host_path": self.host,
             "host": show_tests(self.host, index, _TESTS, names) if self.host else "",
             **self.told,
@@ -116,7 +116,7 @@ def gather(
         issue=issue,
         index=index,
         places=places,
-        lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
+        lines=tuple(dict.fromkeys(lines))[:_FRAMES],
         host=bench.host or nearest_test_file(issue, index, places),
         whole=whole,
         told={
