@@ -118,7 +118,9 @@ def is_loop(steps: Sequence[Step]) -> bool:
 def _take_step(agent: Agent, env: Workspace) -> bool:
     """Ask for a step and carry it out; what is wrong with it is answered. Say if it is the last."""
     reply = _ask(agent, env)
-    begin, waited = time.monotonic(), env.model.usage.cost.seconds
+    begin = (
+        time.monotonic() - env.model.usage.cost.seconds
+    )  # waiting for models is not meant
     call, thought, is_done = None, "", False
     try:
         offered = agent.offered(env.steps)
@@ -143,7 +145,7 @@ def _take_step(agent: Agent, env: Workspace) -> bool:
         changes=seen.changes,
         verdict=seen.verdict,
         diffs=seen.diffs,
-        seconds=time.monotonic() - begin - (env.model.usage.cost.seconds - waited),
+        seconds=time.monotonic() - env.model.usage.cost.seconds - begin,
     )
     env.steps.append(step)
     return seen.is_over

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import sqrt
+from typing import NamedTuple
 
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.codec import content_id
@@ -39,8 +40,7 @@ _SECONDS, _WATCHING = 20.0, 30.0
 _NEARBY, _FIRST, _LINES = 8, 6, 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(NamedTuple):
     """A fix, and what the tests do with it."""
 
     #: What a person is given of it.

@@ -196,8 +196,11 @@ def _on_tracebacks(raised: Iterable[Raised], index: Index) -> Collection[Evidenc
 def _functions_of(raised: Raised, index: Index) -> Iterator[Definition]:
     """Yield the functions of the product on a traceback, deepest first."""
     for path, frame in product_frames(raised, index):
-        known = (one for one in index.definitions_in(path) if not one.is_variable)
-        named = [one for one in known if one.name == frame.function]
+        named = [
+            one
+            for one in index.definitions_in(path)
+            if one.name == frame.function and not one.is_variable
+        ]
         if named:  # lines move, names stay
             yield min(named, key=lambda one: abs(one.line - frame.line))
 

@@ -149,9 +149,7 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str]
         host = host_of(source, index)
     imports = [node for node in parse(source).body if isinstance(node, ast.ImportFrom)]
     bare = without(source, [one for one in imports if not can_import(one, index)])
-    if host:
-        bare = _with_helpers(bare, host, index)
-    found = resolve(bare, index, near=host)
+    found = resolve(_with_helpers(bare, host, index), index, near=host)
     found = re.sub(
         r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M
     )

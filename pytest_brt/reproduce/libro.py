@@ -163,7 +163,7 @@ class Libro:
         clusters = self.clusters()
         sizes = {item: size_of(cluster) for cluster in clusters for item in cluster}
         is_shown = self.in_auto or max(sizes.values(), default=0) > _AGREE
-        turns = [item for item in chain.from_iterable(zip_longest(*clusters)) if item]
+        turns = filter(None, chain.from_iterable(zip_longest(*clusters)))
         judged = []
         for item in dict.fromkeys([*turns, *self.by_path.values()]):
             agree = sizes.get(item, 1)
