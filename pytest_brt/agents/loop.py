@@ -44,9 +44,8 @@ def conversation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent as data."""
+    """An agent as data; what it is called, the mapping says that it is in."""
 
-    name: str
     #: What the prompts are called that begin its dialogue.
     prompt: str
     tools: tuple[Tool, ...]

@@ -36,7 +36,6 @@ from pytest_brt.types import Step
 
 #: BRT Agent on the other side of the tree (paper 001, 5.1.2).
 PASSERINE = Agent(
-    name="passerine",
     prompt="passerine",
     tools=(cat, code_search, edit_code, test, finish),
     steps=25,
@@ -99,7 +98,6 @@ def repair_values(env: RepairWork, most: int) -> dict[str, object]:
 
 
 REPAIR_AGENT = Agent(
-    name="repairagent",
     prompt="repair",
     tools=(
         read_range,
@@ -125,7 +123,6 @@ REPAIR_AGENT = Agent(
 #: The default of repairs, which follows no paper: it is shown the likeliest code at once, and the
 #: first fix that stands ends it.
 AUTO_REPAIR = Agent(
-    name="auto",
     prompt="auto_repair",
     tools=(
         cat,
@@ -141,4 +138,4 @@ AUTO_REPAIR = Agent(
     asks_again=False,
 )
 #: The agents that repair, by name.
-REPAIRS = {agent.name: agent for agent in (AUTO_REPAIR, REPAIR_AGENT, PASSERINE)}
+REPAIRS = {"auto": AUTO_REPAIR, "repairagent": REPAIR_AGENT, "passerine": PASSERINE}

@@ -26,7 +26,6 @@ def finish(env: Workspace) -> Observation:
 
 
 AGENT = Agent(
-    name="looker",
     prompt="agent",
     tools=(cat, code_search, extract_method, get_classes_and_methods, finish),
     steps=6,
