@@ -44,7 +44,7 @@ def conversation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent as data; what it is called, the mapping says that it is in."""
+    """An agent as data, named by the mapping that has it."""
 
     #: What the prompts are called that begin its dialogue.
     prompt: str
