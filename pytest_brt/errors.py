@@ -26,11 +26,7 @@ class UnsafeChange(BrtError):
 
 
 class EditProblem(BrtError):
-    """A test cannot be placed in the file chosen for it."""
-
-
-class FixProblem(BrtError):
-    """A fix that a model wrote cannot be applied; the text is for the model."""
+    """A test, or a fix that a model wrote, cannot be written into the file chosen for it."""
 
 
 class SandboxProblem(BrtError):

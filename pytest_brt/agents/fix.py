@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pytest_brt.agents.prompts import numbered
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.edit.source_text import read_source
-from pytest_brt.errors import EditProblem, FixProblem
+from pytest_brt.errors import EditProblem
 from pytest_brt.patches.apply import is_left_out
 from pytest_brt.pysource.parse import parse, parses
 from pytest_brt.types import FileChange
@@ -48,12 +48,12 @@ def parse_fix(places: str, blocks: Sequence[str]) -> list[LineEdit]:
     """Return the edits of these places and blocks; their path is "" where it is not named.
 
     Raises:
-        FixProblem: they are none; the text says what is missing.
+        EditProblem: they are none; the text says what is missing.
     """
     matches = list(_EDIT.finditer(places))
     wanted = sum(match["kind"].lower() != "delete" for match in matches)
     if not matches or wanted != len(blocks):
-        raise FixProblem(
+        raise EditProblem(
             f"{len(matches)} places are named, of which {wanted} take a block of code, and there "
             f"are {len(blocks)} ({_FORM})"
         )
@@ -65,7 +65,7 @@ def parse_fix(places: str, blocks: Sequence[str]) -> list[LineEdit]:
         if all(_NUMBERED.match(line) for line in lines if line.strip()):
             lines = [_NUMBERED.sub("", line) for line in lines]
         last = first - 1 if kind == "insert" else int(match["last"] or first)
-        edits.append(LineEdit((match["path"] or "").strip(" '\"`"), first, last, lines))
+        edits.append(LineEdit(match["path"] or "", first, last, lines))
     return edits
 
 
@@ -73,7 +73,7 @@ def apply_fix(fix: Sequence[LineEdit], env: Workspace) -> tuple[FileChange, ...]
     """Return what a fix makes of the files it names; encoding and line ends are kept.
 
     Raises:
-        FixProblem: it cannot be applied, or a file that was Python would not be any more.
+        EditProblem: it cannot be applied, or a file that was Python would not be any more.
         Refused: one of its paths means no file.
     """
     edits: dict[str, list[LineEdit]] = {}
@@ -84,16 +84,16 @@ def apply_fix(fix: Sequence[LineEdit], env: Workspace) -> tuple[FileChange, ...]
         before = env.read(path)
         content = _edited(path, before, own)
         if is_left_out(path):
-            raise FixProblem(f"{path!r} is a test or a setting: a fix changes the code")
+            raise EditProblem(f"{path!r} is a test or a setting: a fix changes the code")
         if content != before:
             changes.append(FileChange(path=path, content=content))
     if not changes:
-        raise FixProblem("the fix leaves the code as it is (write lines that differ)")
+        raise EditProblem("the fix leaves the code as it is (write lines that differ)")
     return tuple(changes)
 
 
 def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
-    """Return a file with the edits; raise FixProblem where that cannot be, or is not Python."""
+    """Return a file with the edits; raise EditProblem where that cannot be, or is not Python."""
     try:
         source = read_source(path, before)
         lines = source.text.split("\n")
@@ -101,7 +101,7 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
         # From the end on, so that the numbers of what comes before stay true.
         for edit in sorted(edits, key=lambda edit: (-edit.first, edit.first > edit.last)):
             if not 1 <= edit.first <= edit.last + 1 <= end:
-                raise FixProblem(
+                raise EditProblem(
                     f"{path!r} has {len(lines)} lines, and each is changed once: not "
                     f"{edit.first}-{edit.last} (read the lines first, and use their numbers)"
                 )
@@ -113,9 +113,7 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
         return source.encode(text)
     except SyntaxError as error:
         line = error.lineno or 1
-        raise FixProblem(
+        raise EditProblem(
             f"syntax error in {path!r} with this fix, line {line}: {error.msg}\n"
             f"{numbered(lines, line - 2, line + 1)}\n(write it again, with the right indentation)"
         ) from error
-    except EditProblem as problem:
-        raise FixProblem(str(problem)) from problem

@@ -44,9 +44,8 @@ def conversation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent as data."""
+    """An agent as data, named by the mapping that has it."""
 
-    name: str
     #: What the prompts are called that begin its dialogue.
     prompt: str
     tools: tuple[Tool, ...]
@@ -112,14 +111,15 @@ def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Traje
 def is_loop(steps: Sequence[Step]) -> bool:
     """Return whether the last step was in vain, and taken too often of late."""
     vain = [step.call or step.reply for step in steps[-_AMONG_LAST:] if not step.is_done]
-    last = steps[-1]
-    return not last.is_done and vain.count(last.call or last.reply) >= _EQUAL
+    return not steps[-1].is_done and vain.count(vain[-1]) >= _EQUAL
 
 
 def _take_step(agent: Agent, env: Workspace) -> bool:
     """Ask for a step and carry it out; what is wrong with it is answered. Say if it is the last."""
     reply = _ask(agent, env)
-    begin, waited = time.monotonic(), env.model.usage.cost.seconds
+    begin = (
+        time.monotonic() - env.model.usage.cost.seconds
+    )  # waiting for models is not meant
     call, thought, is_done = None, "", False
     try:
         offered = agent.offered(env.steps)
@@ -144,7 +144,7 @@ def _take_step(agent: Agent, env: Workspace) -> bool:
         changes=seen.changes,
         verdict=seen.verdict,
         diffs=seen.diffs,
-        seconds=time.monotonic() - begin - (env.model.usage.cost.seconds - waited),
+        seconds=time.monotonic() - env.model.usage.cost.seconds - begin,
     )
     env.steps.append(step)
     return seen.is_over

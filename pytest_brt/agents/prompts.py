@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+
+from jinja2 import PackageLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pytest_brt.model.request import Message
 from pytest_brt.types import Issue, TestRun, Verdict
-
-if TYPE_CHECKING:
-    import jinja2
 
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 #: What chat templates of models begin their own marks with.
@@ -34,14 +32,11 @@ _REPORT = 8_000
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment() -> ImmutableSandboxedEnvironment:
     """Return a jinja2 in which a name without a value is an error."""
-    import jinja2  # slow, and most runs ask no model
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
     environment = ImmutableSandboxedEnvironment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent.parent / "prompts"),
-        undefined=jinja2.StrictUndefined,
+        loader=PackageLoader("pytest_brt", "prompts"),
+        undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 
 from pytest_brt.agents.fix import LineEdit, apply_fix, parse_fix
 from pytest_brt.agents.prompts import describe_runs, failures, fenced, numbered, render
 from pytest_brt.agents.reply import fenced_blocks, first_object
 from pytest_brt.agents.trials import Changes, RepairWork
 from pytest_brt.agents.workspace import Observation, Refused, definitions_called
-from pytest_brt.errors import FixProblem, ModelProblem
+from pytest_brt.errors import EditProblem, ModelProblem
 from pytest_brt.model.request import Reply
 from pytest_brt.project.definitions import read_facts
 from pytest_brt.project.layout import is_test_path
@@ -44,7 +43,7 @@ def source_of(env: RepairWork, judged: JudgedTest) -> str:
 
 def extract_tests(env: RepairWork) -> str:
     """Show the sources of the failing tests."""
-    return render("tests", env=env, source=partial(source_of, env))
+    return render("tests", env=env, source=source_of)
 
 
 def run_tests(env: RepairWork, which: str = "failing") -> Observation:
@@ -52,8 +51,7 @@ def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     if "all" in which.lower():
         suite = [Test(id=path, path=path) for path in env.guard.files.texts]
         return _ran(env.engine.run(suite, seconds=_SUITE))
-    tests = [Test.of(judged.test) for judged in env.failing]
-    return _ran(env.engine.run(tests) if tests else ())
+    return _ran(env.engine.run(env.bug_tests))
 
 
 def _ran(runs: Sequence[TestRun]) -> Observation:
@@ -107,7 +105,7 @@ def _variants(
     variants = []
     with suppress(ModelProblem):  # the next step says it
         for reply in env.ask(env.model, "variants", _VARIANT, _VARIANTS, **told):
-            with suppress(FixProblem, Refused):
+            with suppress(EditProblem, Refused):
                 variants.append(apply_fix(_fix_of(reply), env))
     return variants
 
@@ -131,10 +129,10 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
 
 
 def _fix_of(reply: Reply) -> list[LineEdit]:
-    """Return the fix that a tool was answered; raise FixProblem where it is none."""
+    """Return the fix that a tool was answered; raise EditProblem where it is none."""
     changes = first_object(reply.text).get("changes")
     if reply.is_cut or not isinstance(changes, str):
-        raise FixProblem("the answer is no fix: ask for it in other words")
+        raise EditProblem("the answer is no fix: ask for it in other words")
     blocks = [block for block in fenced_blocks(reply.text) if not block.startswith("{")]
     return parse_fix(changes, blocks)
 

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.agents import repair
 from pytest_brt.agents.loop import Agent
 from pytest_brt.agents.prompts import cut, describe_runs, render, report_text
-from pytest_brt.agents.repair import source_of
+from pytest_brt.agents.repair import (
+    collect_more_information,
+    discard_hypothesis,
+    edit_code,
+    express_hypothesis,
+    extract_tests,
+    finish,
+    generate_method_body,
+    goal_accomplished,
+    run_fault_localization,
+    run_tests,
+    source_of,
+    test,
+    write_fix,
+)
 from pytest_brt.agents.trials import RepairWork
 from pytest_brt.agents.workspace import (
     cat,
@@ -23,9 +36,8 @@ from pytest_brt.types import Step
 
 #: BRT Agent on the other side of the tree (paper 001, 5.1.2).
 PASSERINE = Agent(
-    name="passerine",
     prompt="passerine",
-    tools=(cat, code_search, repair.edit_code, repair.test, repair.finish),
+    tools=(cat, code_search, edit_code, test, finish),
     steps=25,
     temperature=0.2,
     runs=20,
@@ -86,23 +98,22 @@ def repair_values(env: RepairWork, most: int) -> dict[str, object]:
 
 
 REPAIR_AGENT = Agent(
-    name="repairagent",
     prompt="repair",
     tools=(
         read_range,
         get_classes_and_methods,
         extract_method,
-        repair.extract_tests,
+        extract_tests,
         search_code_base,
         find_similar_api_calls,
-        repair.generate_method_body,
-        repair.run_tests,
-        repair.run_fault_localization,
-        repair.write_fix,
-        repair.express_hypothesis,
-        repair.discard_hypothesis,
-        repair.collect_more_information,
-        repair.goal_accomplished,
+        generate_method_body,
+        run_tests,
+        run_fault_localization,
+        write_fix,
+        express_hypothesis,
+        discard_hypothesis,
+        collect_more_information,
+        goal_accomplished,
     ),
     steps=40,
     temperature=0.0,
@@ -112,15 +123,14 @@ REPAIR_AGENT = Agent(
 #: The default of repairs, which follows no paper: it is shown the likeliest code at once, and the
 #: first fix that stands ends it.
 AUTO_REPAIR = Agent(
-    name="auto",
     prompt="auto_repair",
     tools=(
         cat,
         code_search,
         find_similar_api_calls,
-        repair.run_tests,
-        repair.write_fix,
-        repair.finish,
+        run_tests,
+        write_fix,
+        finish,
     ),
     steps=25,
     temperature=0.0,
@@ -128,4 +138,4 @@ AUTO_REPAIR = Agent(
     asks_again=False,
 )
 #: The agents that repair, by name.
-REPAIRS = {agent.name: agent for agent in (AUTO_REPAIR, REPAIR_AGENT, PASSERINE)}
+REPAIRS = {"auto": AUTO_REPAIR, "repairagent": REPAIR_AGENT, "passerine": PASSERINE}

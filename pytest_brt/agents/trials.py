@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import sqrt
+from typing import NamedTuple
 
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.codec import content_id
@@ -39,8 +40,7 @@ _SECONDS, _WATCHING = 20.0, 30.0
 _NEARBY, _FIRST, _LINES = 8, 6, 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(NamedTuple):
     """A fix, and what the tests do with it."""
 
     #: What a person is given of it.
@@ -87,7 +87,9 @@ class RepairWork(Workspace):
         changed = sorted(self.changed.items())
         return tuple(FileChange(path=p, content=new) for p, new in changed if p != given)
 
-    def _failing(self) -> list[Test]:
+    @property
+    def bug_tests(self) -> list[Test]:
+        """The failing tests, as they are run."""
         return [Test.of(judged.test) for judged in self.failing]
 
     @cached_property
@@ -95,7 +97,7 @@ class RepairWork(Workspace):
         """The lines that failing tests run, by Ochiai's score (Abreu et al. 2006)."""
         files = tuple(place.path for place in self.places[:_FIRST])
         nearest = self.guard.files.nearest([Touched(files=files)])[:_NEARBY]
-        tests = [*self._failing(), *(Test(id=path, path=path) for path in nearest)]
+        tests = [*self.bug_tests, *(Test(id=path, path=path) for path in nearest)]
         runs = self.engine.run(tests, watch=files, seconds=_WATCHING)
         fails = sum(run.verdict is Verdict.FAIL for run in runs)
         scores = {}
@@ -125,8 +127,7 @@ class RepairWork(Workspace):
         return [self.tried[key] for key in keyed]
 
     def _try(self, is_variant: bool, key: str, changes: Changes) -> Trial:
-        tests = self._failing()
-        runs = self.engine.run(tests, changes, test_seconds=_SECONDS) if tests else ()
+        runs = self.engine.run(self.bug_tests, changes, test_seconds=_SECONDS)
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
         # One of several that a model wrote may well demand something wrong.
         trusted = [one for one in self.failing if one.test.origin.author is Author.PERSON]
@@ -145,4 +146,4 @@ class RepairWork(Workspace):
             hypothesis=self.hypothesis,
             guarded=guarded,
         )
-        return Trial(fix=fix, runs=tuple(runs), passes=passes)
+        return Trial(fix=fix, runs=runs, passes=passes)

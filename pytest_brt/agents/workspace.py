@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pytest_brt.agents.prompts import numbered, render, report_text, system_and_user
 from pytest_brt.model.model import Model
@@ -27,8 +28,7 @@ class Refused(Exception):
     """A tool was not run; the text tells the model what to do instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What a tool returns that has more than text to say."""
 
     text: str
@@ -68,18 +68,19 @@ class Workspace:
         self, model: Model, name: str, longest: int, n: int = 1, /, **values: object
     ) -> list[Reply]:
         """Return the replies to a question that a tool asks, in at most so many tokens each."""
-        report = report_text(self.issue, model.context)
-        return model.complete(
-            Request(
-                messages=system_and_user(
-                    name, title=self.issue.title, report=report, **values
-                ),
-                n=n,
-                temperature=0.2 if n == 1 else 0.9,
-                seed=self.next_seed(),
-                max_tokens=min(longest, model.context // 4),
-            )
+        request = Request(
+            messages=system_and_user(
+                name,
+                title=self.issue.title,
+                report=report_text(self.issue, model.context),
+                **values,
+            ),
+            n=n,
+            temperature=0.2 if n == 1 else 0.9,
+            seed=self.next_seed(),
+            max_tokens=min(longest, model.context // 4),
         )
+        return model.complete(request)
 
     def find(self, path: str) -> str:
         """Return the project's path for one as a model wrote it.
@@ -153,8 +154,11 @@ def definitions_called(env: Workspace, path: str, name: str = "") -> list[Defini
     """
     bare = name.partition("(")[0].strip(" .:").replace("::", ".")
     end = bare and f".{bare}"
-    kinds = (one for one in env.index.definitions_in(path) if not one.is_variable)
-    meant = [one for one in kinds if f".{one.qualname}".endswith(end)]
+    meant = [
+        one
+        for one in env.index.definitions_in(path)
+        if not one.is_variable and f".{one.qualname}".endswith(end)
+    ]
     if name and not meant:
         raise Refused(
             f"{path} has no {name!r}. List what it defines, or search for the name."

@@ -14,36 +14,25 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from enum import Enum
 from pathlib import PurePosixPath
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.project.definitions import Definition
 from pytest_brt.project.index import Index, Shares, most_telling
 from pytest_brt.project.layout import is_product, is_test_path
 from pytest_brt.project.terms import IDENTIFIER, TOKEN, Chunk, split_identifier, terms_of
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.types import BlockKind, Frame, Issue, Note, Place, Raised
 
-
-class Source(Enum):
-    """Where in a report a term stands, with what it weighs there."""
-
-    TITLE = 2.0
-    #: Between backticks in a sentence.
-    NAMED = 1.5
-    CODE = 1.0
-    #: What an exception says.
-    MESSAGE = 0.9
-    PROSE = 0.7
-    OUTPUT = 0.4
-
-
+#: What a term weighs by where in a report it stands: between backticks in a sentence it is named,
+#: and a message is what an exception says.
+TITLE, NAMED, CODE, MESSAGE, PROSE, OUTPUT = 2.0, 1.5, 1.0, 0.9, 0.7, 0.4
 _OF_BLOCK = {
-    BlockKind.PROSE: Source.PROSE,
-    BlockKind.HEADING: Source.PROSE,
-    BlockKind.PYTHON: Source.CODE,
-    BlockKind.REPL: Source.CODE,
-    BlockKind.FILE: Source.CODE,
+    BlockKind.PROSE: PROSE,
+    BlockKind.HEADING: PROSE,
+    BlockKind.PYTHON: CODE,
+    BlockKind.REPL: CODE,
+    BlockKind.FILE: CODE,
 }
 _NOISE = re.compile(r"https?://\S+|^\s*File \"[^\n]*$|(?<!\S)\S*site-packages\S*", re.M)
 _TICKED = re.compile(r"`[^`\n]+`")
@@ -90,40 +79,38 @@ _NAME_FITS = 3.0
 
 #: A place, how much something points at it, and its name and text for people.
 Evidence = tuple[Chunk, float, str, str]
-#: A function, as its path and qualified name.
-Function = tuple[str, str]
 
 
 def query_of(issue: Issue) -> Mapping[str, float]:
     """Return the terms of `issue` with their weights; a term weighs what its best place says."""
     found: dict[str, float] = {}
-    for source, text in texts_of(issue):
+    for weight, text in texts_of(issue):
         # In code they are names, as of a class that is called `Any`.
-        usual = frozenset[str]() if source is Source.CODE else _STOP
+        usual = frozenset[str]() if weight == CODE else _STOP
         for term in terms_of(text) - usual:
             if len(term) > 2:
-                found[term] = max(found.get(term, 0.0), source.value)
+                found[term] = max(found.get(term, 0.0), weight)
     return found
 
 
-def texts_of(issue: Issue) -> Iterator[tuple[Source, str]]:
-    """Yield the texts of a report, by where they stand."""
-    yield Source.TITLE, issue.title
-    yield Source.MESSAGE, " ".join(raised.message for raised in read_tracebacks(issue.text))
+def texts_of(issue: Issue) -> Iterator[tuple[float, str]]:
+    """Yield the texts of a report, with what a term in them weighs."""
+    yield TITLE, issue.title
+    yield MESSAGE, " ".join(raised.message for raised in read_tracebacks(issue.text))
     for block in issue.blocks:
         text = _NOISE.sub(" ", block.text)
-        source = _OF_BLOCK.get(block.kind, Source.OUTPUT)
+        weight = _OF_BLOCK.get(block.kind, OUTPUT)
         if block.kind is not BlockKind.TRACEBACK:  # its frames are places, and no words
-            yield source, text
-        if source is Source.PROSE:
-            yield Source.NAMED, " ".join(_TICKED.findall(text))
+            yield weight, text
+        if weight == PROSE:
+            yield NAMED, " ".join(_TICKED.findall(text))
 
 
 def find_suspects(
     issue: Issue,
     index: Index,
     *,
-    ran: Collection[Function] = (),
+    ran: Collection[Definition] = (),
     raised: Collection[Raised] = (),
     paths: Collection[str] = (),
 ) -> tuple[Place, ...]:
@@ -140,7 +127,7 @@ def find_suspects(
             _on_tracebacks(read_tracebacks(issue.text), index)
             or _on_tracebacks(raised, index)
         ),
-        *_run(index, ran),
+        *_run(ran),
         *_files_named(issue.text, index, shares),
         *_words_shared(issue, shares),
     ):
@@ -183,14 +170,12 @@ def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[E
             yield chunk, _NAMED_FILE, "file-named", found[chunk.path]
 
 
-def _run(index: Index, ran: Collection[Function]) -> Iterator[Evidence]:
+def _run(ran: Collection[Definition]) -> Iterator[Evidence]:
     """Yield the chunks that the report's code ran."""
-    for path, function in ran:
-        for one in index.definitions_in(path) if is_product(path) else ():
-            if one.qualname == function:
-                score = _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5)
-                chunk = Chunk(path, function, one.line, one.end_line)
-                yield chunk, score, "run-by-report", "the report's code runs it"
+    for one in ran:
+        if is_product(one.path):
+            score = _RAN * min(1.0, (_MAX_TELLING / len(ran)) ** 0.5)
+            yield _chunk_of(one), score, "run-by-report", "the report's code runs it"
 
 
 def _on_tracebacks(raised: Iterable[Raised], index: Index) -> Collection[Evidence]:
@@ -199,27 +184,35 @@ def _on_tracebacks(raised: Iterable[Raised], index: Index) -> Collection[Evidenc
     The deepest frame says most, and a function counts once.
     """
     found: dict[Chunk, Evidence] = {}
-    for frames in (one.frames for one in raised):
-        placed = [(frame, _chunk_of(frame, index)) for frame in reversed(frames)]
-        own = [(frame, chunk) for frame, chunk in placed if chunk]
-        for depth, (frame, chunk) in enumerate(own):
-            text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
+    for one in raised:
+        for depth, function in enumerate(_functions_of(one, index)):
+            text = f"the traceback {'passes' if depth else 'ends'} in {function.name}"
             score = _TRACEBACK * _FRAME_DECAY**depth
+            chunk = _chunk_of(function)
             found.setdefault(chunk, (chunk, score, "on-traceback", text))
     return found.values()
 
 
-def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
-    """Return the chunk of a frame's function, if the product has it; lines move, names stay."""
-    path = index.layout.find_path(frame.path)
-    if path is None or is_test_path(path):
-        return None
-    known = (one for one in index.definitions_in(path) if not one.is_variable)
-    named = [one for one in known if one.name == frame.function]
-    if not named:
-        return None
-    one = min(named, key=lambda one: abs(one.line - frame.line))
-    return Chunk(path, one.qualname, one.line, one.end_line)
+def _functions_of(raised: Raised, index: Index) -> Iterator[Definition]:
+    """Yield the functions of the product on a traceback, deepest first."""
+    for path, frame in product_frames(raised, index):
+        named = [
+            one
+            for one in index.definitions_in(path)
+            if one.name == frame.function and not one.is_variable
+        ]
+        if named:  # lines move, names stay
+            yield min(named, key=lambda one: abs(one.line - frame.line))
+
+
+def product_frames(raised: Raised, index: Index) -> list[tuple[str, Frame]]:
+    """Return the frames of an exception in the product, with their files, deepest first."""
+    placed = [(index.layout.find_path(one.path), one) for one in reversed(raised.frames)]
+    return [(path, one) for path, one in placed if path and not is_test_path(path)]
+
+
+def _chunk_of(one: Definition) -> Chunk:
+    return Chunk(one.path, one.qualname, one.line, one.end_line)
 
 
 def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
@@ -280,6 +273,6 @@ def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> 
     Its prose is asked where its code names nothing that a test has.
     """
     texts, path = list(texts_of(issue)), suspects[0].path if suspects else ""
-    code = "\n".join(text for source, text in texts if source.value >= Source.CODE.value)
+    code = "\n".join(text for weight, text in texts if weight >= CODE)
     prose = "\n".join(text for _, text in texts)
     return host_of(code, index, path) or host_of(prose, index, path)

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
+from pytest_brt.project.definitions import Definition
 from pytest_brt.project.imports import project_imports, standard_imports
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.pysource.names import Names, Use, names_of, uses_in
@@ -174,8 +175,8 @@ def run_snippets(
 
 def functions_run(
     observed: ObservedReport, index: Index, engine: Runner
-) -> frozenset[tuple[str, str]]:
-    """Return path and qualified name of what the statements of a report run, imports left out.
+) -> frozenset[Definition]:
+    """Return the functions that the statements of a report run, imports left out.
 
     Raises:
         SubjectProblem: the subject's interpreter cannot be started.
@@ -188,8 +189,8 @@ def functions_run(
     statements = (*before, *(one.source for one in ran))
     imports = sum(one.source.startswith(IMPORTS) for one in ran)
     called = run_statements(engine, statements, calls_from=len(before) + imports).called
-    around = [(path, index.definition_at(path, line)) for path, line in called]
-    return frozenset((path, place.qualname if place else "") for path, place in around)
+    around = (index.definition_at(path, line) for path, line in called)
+    return frozenset(filter(None, around))
 
 
 # -- what a statement shows --

@@ -12,7 +12,7 @@ from pytest_brt.oracle.judge import refusal
 from pytest_brt.project.pytest_config import USUAL
 from pytest_brt.pysource.parse import decode
 from pytest_brt.render.words import count
-from pytest_brt.reproduce.extract import Extractor
+from pytest_brt.reproduce.extract import read_tests
 from pytest_brt.reproduce.order import judge_tests, select
 from pytest_brt.reproduce.prompt import Findings
 from pytest_brt.reproduce.strategy import Workbench, seed_of
@@ -71,11 +71,9 @@ def edit(
         )
     reply = f"```python\n{code[0]}```\n" if code else _written(env, path, prompt)
     old = env.on_disk(path)
-    extractor = Extractor(
-        env.issue, env.index, path.rpartition("/")[0], path if old else ""
-    )
-    origin = Origin(strategy=BRT_AGENT.name, model=env.model.name)
-    tests = extractor.tests(reply, origin)
+    folder = path.rpartition("/")[0]
+    origin = Origin(strategy="agent", model=env.model.name)
+    tests = read_tests(reply, env.issue, env.index, origin, folder, path if old else "")
     if not tests:
         raise Refused(
             "The answer had no test in it. Say in the prompt what the test must call."
@@ -130,7 +128,6 @@ def finish(env: TestWork) -> Observation:
 
 #: BRT Agent and Passerine are one agent on two sides of the tree (paper 001, 4.2 and 5.1.2).
 BRT_AGENT = Agent(
-    name="agent",
     prompt="agent",
     tools=(cat, code_search, edit, test, finish),
     steps=25,
@@ -152,7 +149,7 @@ def write_tests(number: int, bench: Workbench, findings: Findings) -> Attempt:
         index=findings.index,
         model=bench.model,
         editor=bench.editor or bench.model,
-        seed=seed_of(issue.id, BRT_AGENT.name, number),
+        seed=seed_of(issue.id, "agent", number),
         say=bench.say,
         bench=bench,
         new_file=f"{bench.engine.subject.test_root.strip('./')}/test_reported.py".lstrip(
@@ -170,7 +167,7 @@ def write_tests(number: int, bench: Workbench, findings: Findings) -> Attempt:
     text = f"{count(len(done.steps), 'step')}: {done.reason or _ENDED[done.ending]}"
     return Attempt(
         issue=issue.id,
-        strategy=BRT_AGENT.name,
+        strategy="agent",
         index=number,
         tests=judged,
         notes=() if is_good else (Note(code="dialogue-ended", text=text),),

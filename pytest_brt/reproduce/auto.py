@@ -187,8 +187,9 @@ def with_opinion(item: JudgedTest, findings: Findings, model: Model) -> JudgedTe
         line=failing_line(item.test, run),
         failure=cut(failure, _FAILURE),
     )
-    sampling = {"temperature": 0.0, "max_tokens": _TOKENS, "schema": _SCHEMA}
-    request = fitted(findings, model, build, _CODE, **sampling)
+    request = fitted(
+        findings, model, build, _CODE, temperature=0.0, max_tokens=_TOKENS, schema=_SCHEMA
+    )
     answer = first_object(model.text(request))
     words = str(answer.get("words", _UNREAD)).strip(" .\"'")
     if words.lower() in ("", "none"):

@@ -11,7 +11,6 @@ import re
 import textwrap
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from pytest_brt.agents.reply import fenced_blocks
 from pytest_brt.codec import content_id
@@ -39,45 +38,41 @@ _ACTING = re.compile(r"autouse|__future__|import \*")
 _LINES, _TESTS, _ADOPTED = 400, 12, 12
 
 
-@dataclass(frozen=True, slots=True)
-class Extractor:
-    """Makes tests of the replies to one report."""
+def read_tests(
+    reply: str,
+    issue: Issue,
+    index: Index,
+    origin: Origin,
+    folder: str,
+    host: str | None = None,
+) -> list[CandidateTest]:
+    """Return the tests in a model's reply to a report, [] where there is none. Never raises.
 
-    issue: Issue
-    index: Index
-    #: For tests that fit into no file.
-    folder: str
-    #: The test file that all go to; "" for none, None chooses one for each.
-    host: str | None = None
-
-    def tests(self, reply: str, origin: Origin) -> list[CandidateTest]:
-        """Return the tests in a model's reply, [] where there is none. Never raises.
-
-        Their paths are equal for tests that are the same but for names, layout and comments.
-        """
-        tests = []
-        # It may not be Python for every part of the project's own reading of it.
-        with suppress(SyntaxError, ValueError, RecursionError, MemoryError, OSError):
-            for name, source in split_tests(code_in(reply)):
-                tests.append(self._test(name, source, origin))
-        return tests
-
-    def _test(self, name: str, source: str, origin: Origin) -> CandidateTest:
-        source, host = with_imports(source, self.index, self.host)
-        folder = host.rpartition("/")[0] if host else self.folder.strip("./")
-        issue = self.issue
-        path = f"{folder}/test_{slug(issue.title)}_{test_key(source)[:6]}.py".lstrip("/")
-        sentence = f"Written by a model from the report {' '.join(issue.title.split())!r}."
-        return CandidateTest(
-            id=content_id(issue.id, path, source),
-            name=name,
-            issue=issue.id,
-            origin=origin,
-            oracle=Oracle(kind=OracleKind.WRITTEN, sentence=sentence),
-            path=path,
-            source=source,
-            host=host,
-        )
+    Their paths are equal for tests that are the same but for names, layout and comments. All go to
+    the test file `host`; "" is for none, None chooses one for each. What fits into no file goes
+    into `folder`.
+    """
+    tests = []
+    title = " ".join(issue.title.split())
+    sentence = f"Written by a model from the report {title!r}."
+    # It may not be Python for every part of the project's own reading of it.
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError, OSError):
+        for name, bare in split_tests(code_in(reply)):
+            source, home = with_imports(bare, index, host)
+            near = home.rpartition("/")[0] if home else folder.strip("./")
+            path = f"{near}/test_{slug(title)}_{test_key(source)[:6]}.py".lstrip("/")
+            test = CandidateTest(
+                id=content_id(issue.id, path, source),
+                name=name,
+                issue=issue.id,
+                origin=origin,
+                oracle=Oracle(kind=OracleKind.WRITTEN, sentence=sentence),
+                path=path,
+                source=source,
+                host=home,
+            )
+            tests.append(test)
+    return tests
 
 
 def code_in(reply: str) -> str:
@@ -154,9 +149,7 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str]
         host = host_of(source, index)
     imports = [node for node in parse(source).body if isinstance(node, ast.ImportFrom)]
     bare = without(source, [one for one in imports if not can_import(one, index)])
-    if host:
-        bare = _with_helpers(bare, host, index)
-    found = resolve(bare, index, near=host)
+    found = resolve(_with_helpers(bare, host, index), index, near=host)
     found = re.sub(
         r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M
     )

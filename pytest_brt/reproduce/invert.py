@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pytest_brt.agents.prompts import render
 from pytest_brt.model.request import Message
-from pytest_brt.reproduce.extract import Extractor
+from pytest_brt.reproduce.extract import read_tests
 from pytest_brt.reproduce.order import judge_tests
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.strategy import Workbench, seed_of
@@ -50,11 +50,12 @@ class _Inversion:
     def write(self, task: str, **values: object) -> JudgedTest | None:
         """Ask for a test until one does what is wanted; each is told of the one before."""
         bench, issue = self.bench, self.findings.issue
-        extractor = Extractor(issue, self.findings.index, bench.engine.subject.test_root)
+        index, folder = self.findings.index, bench.engine.subject.test_root
         origin = Origin(strategy="invert", model=bench.model.name)
         before = None
         for _ in range(_VERSIONS):
-            tests = extractor.tests(self.ask(task, before=before, **values), origin)
+            reply = self.ask(task, before=before, **values)
+            tests = read_tests(reply, issue, index, origin, folder)
             for before in judge_tests(tests[:1], bench, issue):
                 passes = before.judgement.verdict is Verdict.PASS
                 if passes if task == "write" else before.judgement.candidate:

@@ -18,7 +18,7 @@ from pytest_brt.errors import OutOfTime, Overflowed
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import catches_named, failure_matches_report
 from pytest_brt.render.words import count
-from pytest_brt.reproduce.extract import Extractor
+from pytest_brt.reproduce.extract import read_tests
 from pytest_brt.reproduce.order import dropped, judge_written, without_doubles
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.reduce import reduce_test
@@ -122,12 +122,13 @@ class Libro:
             stop=() if self.in_auto else _STOP,
         )
         replies = bench.model.complete(request)
-        folder = bench.engine.subject.test_root
-        extractor = Extractor(findings.issue, findings.index, folder, findings.host or None)
         origin = Origin(strategy="libro", model=bench.model.name)
+        folder, host = bench.engine.subject.test_root, findings.host or None
         for reply in replies:
             reported: Sampled | None = None
-            for test in extractor.tests(reply.text, origin):
+            for test in read_tests(
+                reply.text, findings.issue, findings.index, origin, folder, host
+            ):
                 item = Sampled(test, reported if self.in_auto else None)
                 known = self.by_path.setdefault(test.path, item)
                 known.samples.add(self.samples)
@@ -145,7 +146,7 @@ class Libro:
 
     def _stands(self, item: Sampled) -> bool:
         """Say whether a test fails for a reason; with another input, as with the reported one."""
-        if not item.runs or refusal(item.test, item.runs, self.facts):
+        if refusal(item.test, item.runs, self.facts):
             return False
         if item.beside is None:
             return True
@@ -162,7 +163,7 @@ class Libro:
         clusters = self.clusters()
         sizes = {item: size_of(cluster) for cluster in clusters for item in cluster}
         is_shown = self.in_auto or max(sizes.values(), default=0) > _AGREE
-        turns = [item for item in chain.from_iterable(zip_longest(*clusters)) if item]
+        turns = filter(None, chain.from_iterable(zip_longest(*clusters)))
         judged = []
         for item in dict.fromkeys([*turns, *self.by_path.values()]):
             agree = sizes.get(item, 1)

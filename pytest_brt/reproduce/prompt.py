@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import Any
 
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
-from pytest_brt.localise.suspects import Function, find_suspects, nearest_test_file
+from pytest_brt.localise.suspects import find_suspects, nearest_test_file, product_frames
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Message, Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.project.definitions import Definition
 from pytest_brt.project.imports import project_imports
 from pytest_brt.project.index import Index
-from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.reproduce.strategy import Workbench
@@ -25,8 +23,8 @@ from pytest_brt.types import Issue, Place
 
 #: Statements whose results are told.
 _STATEMENTS = 12
-#: Frames of the project that a traceback ends in, places whose code is shown, imports.
-_FRAMES, _PLACES, _IMPORTS = 3, 12, 14
+#: Frames of the project that tracebacks end in, places whose code is shown, imports.
+_FRAMES, _PLACES, _IMPORTS = 6, 12, 14
 #: Characters of code and of tests that are shown, at most.
 CODE, _TESTS = 10_000, 3_500
 #: What a prompt does without where it is too long, in this order.
@@ -81,7 +79,7 @@ class Findings:
         return {
             "title": self.issue.title,
             "report": report_text(self.issue),
-            "files": show_code(wanted, index, code, self.whole) if code else [],
+            "files": show_code(wanted, index, code, self.whole),
             "host_path": self.host,
             "host": show_tests(self.host, index, _TESTS, names) if self.host else "",
             **self.told,
@@ -93,7 +91,7 @@ def gather(
     index: Index,
     bench: Workbench,
     observed: ObservedReport | None = None,
-    ran: Collection[Function] = (),
+    ran: Collection[Definition] = (),
 ) -> Findings:
     """Return what can be known of a report before a model is asked.
 
@@ -109,10 +107,7 @@ def gather(
     places = find_suspects(issue, index, ran=ran, raised=raised, paths=bench.buggy)
     lines = []
     for one in (*reversed(read_tracebacks(issue.text)), *raised):
-        for frame in reversed(one.frames):
-            path = index.layout.find_path(frame.path)
-            if path is not None and not is_test_path(path):
-                lines.append((path, frame.line))
+        lines += [(path, frame.line) for path, frame in product_frames(one, index)]
     whole: tuple[str, ...] = ()
     if observed is None:  # as in the papers, which know files and no places in them
         whole = bench.buggy or tuple(place.path for place in places[:1])
@@ -121,7 +116,7 @@ def gather(
         issue=issue,
         index=index,
         places=places,
-        lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
+        lines=tuple(dict.fromkeys(lines))[:_FRAMES],
         host=bench.host or nearest_test_file(issue, index, places),
         whole=whole,
         told={
@@ -149,8 +144,7 @@ def _imports(
         for one in dict.fromkeys(words)
         if one not in known and index.unique_definition(one)
     ]
-    found = (islice(project_imports(name, index), 1) for name in names[:_IMPORTS])
-    ways = chain.from_iterable(found)
+    ways = [next(project_imports(name, index)) for name in names[:_IMPORTS]]
     return "\n".join(dict.fromkeys([*own, *ways, "import pytest"]))
 
 

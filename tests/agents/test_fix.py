@@ -4,7 +4,7 @@ import pytest
 
 from pytest_brt.agents.fix import apply_fix, parse_fix
 from pytest_brt.agents.workspace import Refused
-from pytest_brt.errors import FixProblem
+from pytest_brt.errors import EditProblem
 from tests.agents.project import CODE, Make
 
 RIGHT = "    return max(low, min(value, high))"
@@ -45,7 +45,7 @@ def test_encoding_and_line_ends_are_kept(workspace: Make) -> None:
 def test_a_fix_that_cannot_be_applied_is_answered(
     workspace: Make, places: str, code: list[str], problem: str
 ) -> None:
-    with pytest.raises(FixProblem, match=problem):
+    with pytest.raises(EditProblem, match=problem):
         apply_fix(parse_fix(places, code), workspace(""))
 
 

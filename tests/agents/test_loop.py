@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.agents.loop import Agent, is_loop, run_agent
+from pytest_brt.agents.loop import Agent, conversation, is_loop, run_agent
 from pytest_brt.agents.specs import AUTO_REPAIR, PASSERINE, REPAIR_AGENT, STATES
 from pytest_brt.agents.workspace import (
     Observation,
@@ -26,7 +26,6 @@ def finish(env: Workspace) -> Observation:
 
 
 AGENT = Agent(
-    name="looker",
     prompt="agent",
     tools=(cat, code_search, extract_method, get_classes_and_methods, finish),
     steps=6,
@@ -64,12 +63,10 @@ def test_steps_end_it(workspace: Make) -> None:
 
 
 def test_old_results_go_where_there_is_no_room(workspace: Make) -> None:
-    env = workspace(
-        *(f'{{"action": "cat", "path": "interval.py", "first": "{n}"}}' for n in range(1, 9))
-    )
-    long = tuple(Message(one.role, one.content + " word" * 4200) for one in OPENING[:1])
-    told = run_agent(replace(AGENT, steps=5), env, long)
-    assert told.ending is Ending.TOKENS or len(told.steps) == 5
+    long = "word " * 90
+    steps = [Step(number=n, reply="I look.", observation=long) for n in (1, 2)]
+    told = [one.content for one in conversation(AGENT, workspace(""), steps, 60)]
+    assert told == ["I look.", "[this result is left out]", "I look.", long]
 
 
 def test_states_say_which_tools_there_are() -> None:

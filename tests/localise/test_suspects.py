@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.localise.suspects import Source, find_suspects, given_places, query_of
+from pytest_brt.localise.suspects import (
+    CODE,
+    NAMED,
+    PROSE,
+    TITLE,
+    find_suspects,
+    given_places,
+    query_of,
+)
+from pytest_brt.project.definitions import Definition
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.report.load import read_issue
 from pytest_brt.types import Frame, Note, Place, Raised
@@ -98,7 +107,7 @@ def test_what_the_report_s_code_ran_counts(index: Index) -> None:
     issue = read_issue("Odd\n\nyyy", "-")
     assert find_suspects(issue, index) == ()
     for name, path in (("render", "pkg/text.py"), ("round_up", "pkg/core/numbers.py")):
-        (first,) = find_suspects(issue, index, ran={(path, name)})
+        (first,) = find_suspects(issue, index, ran=index.definitions[name])
         assert (first.path, first.function) == (path, name)
         assert first.clues == (Note(code="run-by-report", text="the report's code runs it"),)
 
@@ -137,10 +146,10 @@ def test_the_module_that_a_report_speaks_of(tmp_path: Path) -> None:
 
 def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
     issue = read_issue("No borders around the table", "-")
-    ran = {("pkg/core/numbers.py", "round_up")}
+    ran = index.definitions["round_up"]
     few = {one.function: one.score for one in find_suspects(issue, index, ran=ran)}
-    others = {(f"pkg/none{number}.py", "f") for number in range(79)}
-    many = {one.function: one.score for one in find_suspects(issue, index, ran=ran | others)}
+    others = [Definition("f", 1, 2, path=f"pkg/none{number}.py") for number in range(79)]
+    many = {one.function: one.score for one in find_suspects(issue, index, ran=[*ran, *others])}
     assert few["round_up"] > many["round_up"]
 
 
@@ -153,10 +162,10 @@ def test_a_term_weighs_what_its_best_place_says() -> None:
         "# Wrong borders\n\nThe borders of tables are lost by `drawFrame`.\n\n"
         "```python\nimport tables\nmargin(2)\n```\n"
     )
-    assert found["border"] == Source.TITLE.value
-    assert found["drawfram"] == found["draw"] == Source.NAMED.value
-    assert found["tabl"] == Source.CODE.value
-    assert found["lost"] == Source.PROSE.value
+    assert found["border"] == TITLE
+    assert found["drawfram"] == found["draw"] == NAMED
+    assert found["tabl"] == CODE
+    assert found["lost"] == PROSE
 
 
 def test_noise_is_left_out() -> None:
@@ -171,7 +180,7 @@ def test_what_is_a_usual_word_in_a_sentence_is_a_name_in_code() -> None:
     code = "```python\nfrom shop import Any, Case\nAny(Case())\n```\n"
     assert {"any", "cas"} & set(weights("Odd\n\nIs there any case of that?\n")) == set()
     found = weights(f"Odd\n\nIs there any case of that?\n\n{code}")
-    assert found["any"] == Source.CODE.value
+    assert found["any"] == CODE
 
 
 def test_given_places_are_checked(index: Index) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.reproduce.auto import is_in_report
-from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
+from pytest_brt.reproduce.extract import code_in, read_tests, split_tests
 from pytest_brt.reproduce.reduce import without_assertions
 from pytest_brt.types import Issue, Origin
 
@@ -70,10 +70,8 @@ def test_a_fixture_that_the_host_imports_is_imported(index: Index, tmp_path: Pat
     host = tmp_path / "tests/test_made.py"
     host.write_text("from . import made\n\n\ndef test_f(made):\n    assert made\n", "utf-8")
     with open_index(tmp_path) as now:
-        extractor = Extractor(ISSUE, now, "tests", "tests/test_made.py")
-        (one,) = extractor.tests(
-            "def test_a(made):\n    assert made == 2\n", Origin(strategy="libro")
-        )
+        reply, host = "def test_a(made):\n    assert made == 2\n", "tests/test_made.py"
+        (one,) = read_tests(reply, ISSUE, now, Origin(strategy="libro"), "tests", host)
     assert "from tests import made\n" in (one.source or "")
 
 
@@ -94,8 +92,7 @@ def test_each_test_stands_alone() -> None:
 
 
 def extract(index: Index, reply: str) -> tuple[str, str]:
-    extractor = Extractor(ISSUE, index, "tests")
-    (test,) = extractor.tests(reply, Origin(strategy="libro", model="m"))
+    (test,) = read_tests(reply, ISSUE, index, Origin(strategy="libro", model="m"), "tests")
     return test.source or "", test.host
 
 
