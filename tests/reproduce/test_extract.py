@@ -70,8 +70,8 @@ def test_a_fixture_that_the_host_imports_is_imported(index: Index, tmp_path: Pat
     host = tmp_path / "tests/test_made.py"
     host.write_text("from . import made\n\n\ndef test_f(made):\n    assert made\n", "utf-8")
     with open_index(tmp_path) as now:
-        reply, host = "def test_a(made):\n    assert made == 2\n", "tests/test_made.py"
-        (one,) = read_tests(reply, ISSUE, now, Origin(strategy="libro"), "tests", host)
+        reply, name = "def test_a(made):\n    assert made == 2\n", "tests/test_made.py"
+        (one,) = read_tests(reply, ISSUE, now, Origin(strategy="libro"), "tests", name)
     assert "from tests import made\n" in (one.source or "")
 
 
