@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -38,7 +39,7 @@ from pytest_brt.project.terms import TOKEN, Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
-_VERSION = 14
+_VERSION = 15
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
 _SCHEMA = """
@@ -108,8 +109,9 @@ class Index:
         #: Where modules of the product define each name.
         self.definitions: defaultdict[str, list[Definition]] = defaultdict(list)
         for path in filter(is_product, self._facts):
-            for one in filter(lambda one: one.top, self.definitions_in(path)):
-                self.definitions[one.name].append(one)
+            for one in self.definitions_in(path):
+                if one.top:
+                    self.definitions[one.name].append(one)
 
     def __enter__(self) -> Self:
         return self
@@ -201,8 +203,10 @@ class Index:
 
     def imports_of(self, bound: str) -> tuple[Import, ...]:
         """Return every import in the tree that binds the name `bound`, those in functions last."""
-        every = [one for own in self._facts.values() for one in own.imports]
-        every += (one for own in self._facts.values() for one in own.inner_imports)
+        facts = self._facts.values()
+        every = chain(
+            *(one.imports for one in facts), *(one.inner_imports for one in facts)
+        )
         return tuple(one for one in every if one.bound == bound)
 
     # -- terms --
