@@ -99,7 +99,7 @@ def _new_file(tests: Sequence[CandidateTest], issue: Issue) -> Edit:
     source = best.source or ""
     after = f"{comment}\n\n{source.strip()}\n".encode()
     nodes = tuple(name for name, _ in find_tests(parse(source).body))
-    edit = Edit(path=str(path), before=None, after=after, nodes=nodes)
+    edit = Edit(path=str(path), after=after, nodes=nodes)
     for test in tests[1:]:
         with suppress(EditProblem):
             more = place(test.source or "", edit.path, edit.after)
@@ -113,8 +113,7 @@ def _at_free_path(edit: Edit, root: Path) -> Edit:
     numbers = itertools.count(2)
     while (root / path).exists() and (root / path).read_bytes() != edit.after:
         path = first.with_stem(f"{first.stem}_{next(numbers)}")
-    before = edit.after if (root / path).exists() else None
-    return replace(edit, path=str(path), before=before)
+    return replace(edit, path=str(path))
 
 
 # -- a test in a file that is there --
@@ -156,7 +155,7 @@ def place(source: str, path: str, host: bytes) -> Edit:
     for test, code in new:
         text, name = _with_test(text, test, code)
         nodes.append(name)
-    return Edit(path=path, before=host, after=file.encode(text), nodes=tuple(nodes))
+    return Edit(path=path, after=file.encode(text), nodes=tuple(nodes))
 
 
 def _parts(source: str) -> Iterator[tuple[ast.stmt, str]]:
@@ -270,10 +269,8 @@ def mark_xfail(source: str, reason: str) -> str:
             at = first_line(test) - 1
             margin = lines[at][: test.col_offset]
             lines.insert(at, f"{margin}@pytest.mark.xfail(strict=True, reason={quoted})")
-    marked = "\n".join(lines)
-    if any(item.bound == "pytest" for item in read_facts(source).imports):
-        return marked
-    return add_imports(marked, ["import pytest"])
+    needed = [] if "pytest" in bound_names(source) else ["import pytest"]
+    return add_imports("\n".join(lines), needed)
 
 
 def unmark(path: str, data: bytes, node: str) -> bytes:
