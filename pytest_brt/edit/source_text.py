@@ -83,8 +83,8 @@ class Edit:
     path: str
     #: What it holds then.
     after: bytes
-    #: The tests below the file, as in "test_a" or "TestX::test_a", in the order given.
-    nodes: tuple[str, ...]
+    #: The tests that a file has got that was there, as in "test_a" or "TestX::test_a".
+    nodes: tuple[str, ...] = ()
 
 
 def sorted_imports(imports: Iterable[Import], own: Collection[str]) -> str:
