@@ -158,8 +158,8 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
         StoreProblem: one cannot be written.
     """
     for issue in record.issues:
-        attempts = (attempt for attempt in record.attempts if attempt.issue == issue.id)
-        found = bug_tests(t for a in attempts for t in a.tests if t.test.source)
+        made = (judged for attempt in record.attempts for judged in attempt.tests)
+        found = bug_tests(one for one in made if one.test.issue == issue.id)
         sure = [judged for judged in found if judged.judgement.counts]
         if sure:
             edit, why_there = _place(sure[:KEEP], issue, options, bench)

@@ -111,8 +111,8 @@ def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:
             content = b""
             with suppress(OSError):
                 content = hashlib.sha256(path.read_bytes()).digest()
-            state = (name, os.access(path, os.X_OK), content)
-            digest.update(repr(state).encode("utf-8", "surrogateescape"))
+            state = repr((name, os.access(path, os.X_OK), content))
+            digest.update(state.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
