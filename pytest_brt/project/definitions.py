@@ -55,9 +55,12 @@ class Import(NamedTuple):
     @property
     def statement(self) -> str:
         """The import as a statement of its own."""
-        plain, start = self.module.partition(".")[0], f"import {self.module}"
-        if self.name:
-            plain, start = self.name, f"from {self.module} import {self.name}"
+        plain = self.name or self.module.partition(".")[0]
+        start = (
+            f"from {self.module} import {self.name}"
+            if self.name
+            else f"import {self.module}"
+        )
         return start if self.bound == plain else f"{start} as {self.bound}"
 
 

@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from itertools import chain, islice
 
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import Use, undefined_names, uses_in
@@ -109,7 +108,7 @@ def resolve(source: str, index: Index, *, near: str = "") -> str:
     for name in undefined_names(source):
         use = uses.get(name, _NO_USE)
         own = project_imports(name, index, near=near, use=use)
-        added += islice(chain(own, standard_imports(name, use)), 1)
+        added += [*own, *standard_imports(name, use)][:1]
     return add_imports(source, added)
 
 
@@ -121,7 +120,8 @@ def add_imports(source: str, statements: Sequence[str]) -> str:
         if not is_constant(node) and getattr(node, "module", "") != "__future__":
             break
         after = node.end_lineno or after
-    return "\n".join([*lines[:after], *statements, *lines[after:]])
+    lines[after:after] = statements
+    return "\n".join(lines)
 
 
 def can_import(node: ast.ImportFrom, index: Index) -> bool:

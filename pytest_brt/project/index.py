@@ -27,7 +27,6 @@ from pytest_brt.project.definitions import (
     read_facts,
 )
 from pytest_brt.project.layout import (
-    Layout,
     escapes_root,
     find_layout,
     is_product,
@@ -92,7 +91,7 @@ class Index:
         config = read_config(root)
         self.collected = config.collected
         stamps = scan_tree(root)
-        self.layout: Layout = find_layout(stamps, config.pythonpath)
+        self.layout = find_layout(stamps, config.pythonpath)
         #: The names of the product's own top-level packages and modules, largest first.
         self.packages = self.layout.packages()
         self._connection = sqlite3.connect(
@@ -191,9 +190,9 @@ class Index:
             for one in self.definitions.get(name, [])[::-1]
         }
         own = [module for module in known if module.partition(".")[0] in self.packages]
-        depth = min((module.count(".") for module in own), default=0)
-        nearest = [module for module in own if module.count(".") == depth]
-        return known[nearest[0]] if len(nearest) == 1 else None
+        depths = [module.count(".") for module in own]
+        nearest = min(depths, default=0)
+        return known[own[depths.index(nearest)]] if depths.count(nearest) == 1 else None
 
     # -- imports, under absolute names --
 

@@ -193,11 +193,12 @@ class Layout:
     def _modules(self) -> Mapping[str, str]:
         """The file of each module; of several the one in the likeliest source root."""
         places = {root: place for place, root in enumerate(self.roots)}
-        last = len(places)
         order = sorted(
-            self.files, key=lambda path: (places.get(self.root_of(path), last), path)
+            self.files,
+            key=lambda path: (places.get(self.root_of(path), len(places)), path),
+            reverse=True,
         )
-        return {self.module_of(path): path for path in reversed(order)}
+        return {self.module_of(path): path for path in order}
 
     def path_of(self, module: str) -> str | None:
         """Return the file of `module`, or None when no file of the project is it."""

@@ -199,12 +199,11 @@ def read_config(root: Path) -> PytestConfig:
     try:
         file, section = _settings(root)
         lists = {key: _words(section[key]) for key in _LISTS if key in section}
-        kinds = (
-            kind
+        patterns = {
+            kind: _words(section[f"python_{kind}"])
             for kind in ("files", "classes", "functions")
             if f"python_{kind}" in section
-        )
-        patterns = {kind: _words(section[f"python_{kind}"]) for kind in kinds}
+        }
     except _UNREADABLE:
         return PytestConfig(is_broken=True)
     lines = section.get("filterwarnings")
