@@ -38,14 +38,14 @@ def _review(arguments: argparse.Namespace) -> None:
     folder, last = find_last_run(arguments.root)
     tests = {f"T{number}": test for number, test in enumerate(bug_tests(last.tests), 1)}
     values = {f"V{number}": value for number, value in enumerate(_values(last), 1)}
-    if not tests | values:
+    keys = [*tests, *values]
+    if not keys:
         raise UsageProblem("the last run found no bug test: there is nothing to review")
     said = dict.fromkeys(arguments.accept, Review.ACCEPTED)
     said |= dict.fromkeys(arguments.reject, Review.REJECTED)
     for key in said:
-        if key not in tests | values:
-            there_are = ", ".join(tests | values)
-            raise UsageProblem(f"review: no test {key!r} (there are {there_are})")
+        if key not in keys:
+            raise UsageProblem(f"review: no test {key!r} (there are {', '.join(keys)})")
     judged = []
     for key, test in tests.items():
         if key not in said:
@@ -59,8 +59,8 @@ def _review(arguments: argparse.Namespace) -> None:
     save_last_run(folder, replace(last, tests=tuple(judged)))
     of, tally = count(len(judged), "test"), reviewed(judged)
     # The likeliest test, or the first value where there is none.
-    how = f"--accept {next(iter(tests | values))}"
-    say(f"{tally} of {of}" if tally else f"{of}, not reviewed yet ({how})")
+    how = f"not reviewed yet (--accept {keys[0]})"
+    say(f"{tally} of {of}" if tally else f"{of}, {how}")
 
 
 def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:

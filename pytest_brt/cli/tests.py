@@ -155,27 +155,25 @@ def _gate(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
 
 def _unmark(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
     """Return 0 where every test named is unmarked now."""
-    return max(_unmark_file(test, root, engine) for test in arguments.tests)
-
-
-def _unmark_file(test: str, root: Path, engine: Runner) -> int:
     from pytest_brt.edit.add_tests import marked_tests, unmark  # libcst takes half a second
 
-    file, _, node = test.partition("::")
-    place, left = python_file("unmark", file, root), 0
-    data = (root / place).read_bytes()
-    names = (node,) if node else marked_tests(place, data)
-    if not names:
-        say(f"{place}: no test is marked")
-    for name in names:
-        without = unmark(place, data, name)
-        target = Test(id=name, path=place, source=without.decode(), node=name)
-        run = engine.run([target])[0]
-        if run.verdict is Verdict.PASS:
-            data = without
-            write_bytes(root / place, data)
-            say(f"{place}::{name}: unmarked, it passes")
-        else:
-            left = 1
-            say(f"{place}::{name}: still marked: {run.cause.text}", error=True)
-    return left
+    code = 0
+    for test in arguments.tests:
+        file, _, node = test.partition("::")
+        place = python_file("unmark", file, root)
+        data = (root / place).read_bytes()
+        names = (node,) if node else marked_tests(place, data)
+        if not names:
+            say(f"{place}: no test is marked")
+        for name in names:
+            without = unmark(place, data, name)
+            target = Test(id=name, path=place, source=without.decode(), node=name)
+            run = engine.run([target])[0]
+            if run.verdict is Verdict.PASS:
+                data = without
+                write_bytes(root / place, data)
+                say(f"{place}::{name}: unmarked, it passes")
+            else:
+                code = 1
+                say(f"{place}::{name}: still marked: {run.cause.text}", error=True)
+    return code

@@ -82,10 +82,10 @@ def plan_edit(
         tests = [replace(one, source=mark_xfail(one.source or "", why)) for one in tests]
     if host:
         return place(tests[0].source or "", host, (root / host).read_bytes())
-    return _at_free_path(_new_file(tests, issue), root)
+    return _new_file(tests, issue, root)
 
 
-def _new_file(tests: Sequence[CandidateTest], issue: Issue) -> Edit:
+def _new_file(tests: Sequence[CandidateTest], issue: Issue, root: Path) -> Edit:
     """Return tests as a file of their own, with a comment that says where they are from.
 
     One whose names clash with those before it is left out; the report shows it all the same.
@@ -96,25 +96,15 @@ def _new_file(tests: Sequence[CandidateTest], issue: Issue) -> Edit:
         f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
     )
     path = PurePosixPath(best.path).with_name(f"test_{slug(issue.title)}.py")
-    source = best.source or ""
-    after = f"{comment}\n\n{source.strip()}\n".encode()
-    nodes = tuple(name for name, _ in find_tests(parse(source).body))
-    edit = Edit(path=str(path), before=None, after=after, nodes=nodes)
+    after = f"{comment}\n\n{(best.source or '').strip()}\n".encode()
     for test in tests[1:]:
         with suppress(EditProblem):
-            more = place(test.source or "", edit.path, edit.after)
-            edit = replace(edit, after=more.after, nodes=(*edit.nodes, *more.nodes))
-    return edit
-
-
-def _at_free_path(edit: Edit, root: Path) -> Edit:
-    """Return a new file at the first of path, path_2, … that is free or has its content already."""
-    path = first = PurePosixPath(edit.path)
-    numbers = itertools.count(2)
-    while (root / path).exists() and (root / path).read_bytes() != edit.after:
-        path = first.with_stem(f"{first.stem}_{next(numbers)}")
-    before = edit.after if (root / path).exists() else None
-    return replace(edit, path=str(path), before=before)
+            after = place(test.source or "", str(path), after).after
+    # The first of path, path_2, … that is free, or has all that already.
+    free, numbers = path, itertools.count(2)
+    while (root / free).exists() and (root / free).read_bytes() != after:
+        free = path.with_stem(f"{path.stem}_{next(numbers)}")
+    return Edit(path=str(free), after=after)
 
 
 # -- a test in a file that is there --
@@ -156,7 +146,7 @@ def place(source: str, path: str, host: bytes) -> Edit:
     for test, code in new:
         text, name = _with_test(text, test, code)
         nodes.append(name)
-    return Edit(path=path, before=host, after=file.encode(text), nodes=tuple(nodes))
+    return Edit(path=path, after=file.encode(text), nodes=tuple(nodes))
 
 
 def _parts(source: str) -> Iterator[tuple[ast.stmt, str]]:
@@ -200,12 +190,12 @@ def _with_test(text: str, test: _Definition, code: str) -> tuple[str, str]:
     tree = parse(text)
     holder = _best_class(tree, test) if isinstance(test, Function) else None
     above, around = (f"{holder.name}::", holder.body) if holder else ("", tree.body)
-    own = [node for node in around if isinstance(node, _Definition)]
-    for node in own:
+    own = {node.name: node for node in around if isinstance(node, _Definition)}
+    for name, node in own.items():
         if _key(node) == _key(test):
-            return text, above + node.name
+            return text, above + name
     name = test.name
-    while name in [node.name for node in own]:
+    while name in own:
         name += "_2"
     code = re.sub(rf"\b(def|class) {test.name}\b", rf"\1 {name}", code, count=1)
     if holder is None:
@@ -260,20 +250,17 @@ def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
 def mark_xfail(source: str, reason: str) -> str:
     """Return a module with ``@pytest.mark.xfail(strict=True, reason=...)`` on each of its tests.
 
-    Strict: the mark itself turns the suite red on the day the bug is fixed. A test that has
-    an xfail mark already is left as it is.
+    Strict: the mark itself turns the suite red on the day the bug is fixed. They fail, so that
+    none has such a mark already.
     """
     quoted = json.dumps(" ".join(reason.split()), ensure_ascii=False)
     lines = source.split("\n")
     for _, test in reversed([*find_tests(parse(source).body)]):
-        if not any("mark.xfail" in ast.unparse(one) for one in test.decorator_list):
-            at = first_line(test) - 1
-            margin = lines[at][: test.col_offset]
-            lines.insert(at, f"{margin}@pytest.mark.xfail(strict=True, reason={quoted})")
-    marked = "\n".join(lines)
-    if any(item.bound == "pytest" for item in read_facts(source).imports):
-        return marked
-    return add_imports(marked, ["import pytest"])
+        at = first_line(test) - 1
+        margin = lines[at][: test.col_offset]
+        lines.insert(at, f"{margin}@pytest.mark.xfail(strict=True, reason={quoted})")
+    needed = [] if "pytest" in bound_names(source) else ["import pytest"]
+    return add_imports("\n".join(lines), needed)
 
 
 def unmark(path: str, data: bytes, node: str) -> bytes:

@@ -8,18 +8,18 @@ import re
 import sys
 import tokenize
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from itertools import groupby
 
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import
 from pytest_brt.pysource.parse import parse, parse_or_empty
+from pytest_brt.types.note import value
 
 #: Columns of the docstrings and comments that are written.
 WIDTH = 79
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SourceText:
     """The text of a file such that its bytes can be made again."""
 
@@ -76,16 +76,15 @@ def read_source(path: str, data: bytes) -> SourceText:
     return SourceText(path=path, text=plain, encoding=encoding, newline=newline)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Edit:
     """A change of one file that gives tests their place."""
 
     path: str
-    #: None when there was no such file.
-    before: bytes | None
+    #: What it holds then.
     after: bytes
-    #: The tests below the file, as in "test_a" or "TestX::test_a", in the order given.
-    nodes: tuple[str, ...]
+    #: The tests that a file has got that was there, as in "test_a" or "TestX::test_a".
+    nodes: tuple[str, ...] = ()
 
 
 def sorted_imports(imports: Iterable[Import], own: Collection[str]) -> str:

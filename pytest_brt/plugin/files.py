@@ -158,15 +158,16 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
         StoreProblem: one cannot be written.
     """
     for issue in record.issues:
-        attempts = (attempt for attempt in record.attempts if attempt.issue == issue.id)
-        found = bug_tests(t for a in attempts for t in a.tests if t.test.source)
+        made = (judged for attempt in record.attempts for judged in attempt.tests)
+        found = bug_tests(one for one in made if one.test.issue == issue.id)
         sure = [judged for judged in found if judged.judgement.counts]
         if sure:
             edit, why_there = _place(sure[:KEEP], issue, options, bench)
-            if edit.before == edit.after:
+            file = bench.root / edit.path
+            if file.exists() and file.read_bytes() == edit.after:
                 yield f"already there: {edit.path}"
             else:
-                write_bytes(bench.root / edit.path, edit.after)
+                write_bytes(file, edit.after)
                 yield f"written: {edit.path}"
             if why_there:
                 yield why_there
@@ -189,17 +190,16 @@ def _place(
     """
     from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
 
-    mark = bool(options.mark)
-    plan = partial(plan_edit, issue=issue, root=bench.root, mark=mark)
     sources, why_not = [judged.test for judged in tests], ""
+    plan = partial(plan_edit, sources, issue, bench.root)
     host = _host(tests[0], bench) if options.write == "into" else ""
     if host:
         try:
-            _demand_failure(plan(sources, host=host, mark=False), bench)
-            return plan(sources, host=host), ""
+            _demand_failure(plan(host=host), bench)
+            return plan(host=host, mark=bool(options.mark)), ""
         except EditProblem as problem:
             why_not = f"not in {host}: {problem}"
-    return plan(sources), why_not
+    return plan(mark=bool(options.mark)), why_not
 
 
 def _demand_failure(placed: Edit, bench: Workbench) -> None:

@@ -67,7 +67,7 @@ def _texts(key: str, value: object, root: Path, source: str) -> list[str]:
         UsageProblem: by it, the project would show its tests more than itself.
     """
     lines = value if isinstance(value, list) else str(value).split("\n")
-    texts = [text for text in (str(line).strip() for line in lines) if text]
+    texts = list(filter(None, (str(line).strip() for line in lines)))
     for text in texts:
         name, _, folder = text.partition("=")
         if key == "brt_python":

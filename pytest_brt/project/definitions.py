@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import resolve_name
+from typing import NamedTuple
 
 from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
+from pytest_brt.types.note import value
 
 #: Characters; what is longer is generated data.
 _LONGEST = 600_000
 _ASSIGNMENT = ast.Assign | ast.AnnAssign
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """Where a module or a class defines a name; what functions define is theirs."""
 
     #: With the classes around it, as in "Thing.walk".
@@ -42,8 +42,7 @@ class Definition:
         return "." not in self.qualname
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(NamedTuple):
     """One name bound by an import statement."""
 
     #: As written, where relative ones start with dots; absolute in what an index answers.
@@ -52,7 +51,6 @@ class Import:
     name: str
     #: The name it gets in the file; "*" for all.
     bound: str
-    path: str = ""
 
     @property
     def statement(self) -> str:
@@ -66,7 +64,7 @@ class Import:
         return start if self.bound == plain else f"{start} as {self.bound}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FileFacts:
     """What is known about one file; nothing of one that cannot be parsed."""
 
@@ -90,10 +88,10 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
     inner: list[Import] = []
     for node, around in statements_in(parse_or_empty(text if len(text) < _LONGEST else "")):
         names, signature = [], ""
-        imports += _imports(node, path, package)
+        imports += _imports(node, package)
         if isinstance(node, Function):
-            parts = (part for part, _ in statements_in(node))
-            inner += (one for part in parts for one in _imports(part, path, package))
+            for part, _ in statements_in(node):
+                inner += _imports(part, package)
             arrow = f" -> {ast.unparse(node.returns)}" if node.returns else ""
             names, signature = [node.name], f"({ast.unparse(node.args)}){arrow}"
         elif isinstance(node, ast.ClassDef):
@@ -110,19 +108,17 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
     return FileFacts(definitions=definitions, imports=imports, inner_imports=inner)
 
 
-def _imports(node: ast.AST, path: str, package: str) -> Iterator[Import]:
+def _imports(node: ast.AST, package: str) -> Iterator[Import]:
     """Yield what an import statement binds, nothing for any other node."""
     if isinstance(node, ast.ImportFrom):
         module = "." * node.level + (node.module or "")
         with suppress(ImportError):  # above the topmost package
             module = resolve_name(module, package)
-        yield from (
-            Import(module, one.name, one.asname or one.name, path) for one in node.names
-        )
+        yield from (Import(module, one.name, one.asname or one.name) for one in node.names)
     elif isinstance(node, ast.Import):
         for one in node.names:
             bound = one.asname or one.name.partition(".")[0]
-            yield Import(one.name, "", bound, path)
+            yield Import(one.name, "", bound)
 
 
 def statements_in(tree: ast.AST, around: str = "") -> Iterator[tuple[ast.stmt, str]]:

@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from itertools import chain, islice
 
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import Use, undefined_names, uses_in
@@ -53,9 +52,8 @@ def project_imports(
     yield from (f"from {module} import {name}" for module in offering)
     if definition := index.unique_definition(name):
         yield f"from {index.layout.module_of(definition.path)} import {name}"
-    imports = index.imports_of(name)
-    counts = Counter(one.statement for one in imports)
-    here = {one.statement for one in imports if one.path == near}
+    counts = Counter(one.statement for one in index.imports_of(name))
+    here = {one.statement for one in index.imports_in(near)}
     yield from sorted(counts, key=lambda way: (way not in here, -counts[way]))[:1]
 
 
@@ -110,7 +108,7 @@ def resolve(source: str, index: Index, *, near: str = "") -> str:
     for name in undefined_names(source):
         use = uses.get(name, _NO_USE)
         own = project_imports(name, index, near=near, use=use)
-        added += islice(chain(own, standard_imports(name, use)), 1)
+        added += [*own, *standard_imports(name, use)][:1]
     return add_imports(source, added)
 
 
@@ -122,7 +120,8 @@ def add_imports(source: str, statements: Sequence[str]) -> str:
         if not is_constant(node) and getattr(node, "module", "") != "__future__":
             break
         after = node.end_lineno or after
-    return "\n".join([*lines[:after], *statements, *lines[after:]])
+    lines[after:after] = statements
+    return "\n".join(lines)
 
 
 def can_import(node: ast.ImportFrom, index: Index) -> bool:
@@ -133,13 +132,12 @@ def can_import(node: ast.ImportFrom, index: Index) -> bool:
     """
     module, layout = node.module or "", index.layout
     path = layout.path_of(module)
-    if node.level or path is None:
-        own = {*index.packages, *layout.roots}
-        return not node.level and module.partition(".")[0] not in own
-    stars = (
-        layout.path_of(one.module) for one in index.imports_in(path) if one.bound == "*"
-    )
-    files = [path, *filter(None, stars)]
+    if node.level:
+        return False
+    if path is None:
+        return module.partition(".")[0] not in {*index.packages, *layout.roots}
+    stars = (one.module for one in index.imports_in(path) if one.bound == "*")
+    files = [path, *filter(None, map(layout.path_of, stars))]
     names = {one.name for file in files for one in index.definitions_in(file) if one.top}
     names |= {one.bound for file in files for one in index.imports_in(file)}
     wanted = {one.name for one in node.names} - names - {"*"}

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -26,7 +27,6 @@ from pytest_brt.project.definitions import (
     read_facts,
 )
 from pytest_brt.project.layout import (
-    Layout,
     escapes_root,
     find_layout,
     is_product,
@@ -38,7 +38,7 @@ from pytest_brt.project.terms import TOKEN, Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
-_VERSION = 14
+_VERSION = 15
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
 _SCHEMA = """
@@ -91,7 +91,7 @@ class Index:
         config = read_config(root)
         self.collected = config.collected
         stamps = scan_tree(root)
-        self.layout: Layout = find_layout(stamps, config.pythonpath)
+        self.layout = find_layout(stamps, config.pythonpath)
         #: The names of the product's own top-level packages and modules, largest first.
         self.packages = self.layout.packages()
         self._connection = sqlite3.connect(
@@ -108,8 +108,9 @@ class Index:
         #: Where modules of the product define each name.
         self.definitions: defaultdict[str, list[Definition]] = defaultdict(list)
         for path in filter(is_product, self._facts):
-            for one in filter(lambda one: one.top, self.definitions_in(path)):
-                self.definitions[one.name].append(one)
+            for one in self.definitions_in(path):
+                if one.top:
+                    self.definitions[one.name].append(one)
 
     def __enter__(self) -> Self:
         return self
@@ -189,9 +190,9 @@ class Index:
             for one in self.definitions.get(name, [])[::-1]
         }
         own = [module for module in known if module.partition(".")[0] in self.packages]
-        depth = min((module.count(".") for module in own), default=0)
-        nearest = [module for module in own if module.count(".") == depth]
-        return known[nearest[0]] if len(nearest) == 1 else None
+        depths = [module.count(".") for module in own]
+        nearest = min(depths, default=0)
+        return known[own[depths.index(nearest)]] if depths.count(nearest) == 1 else None
 
     # -- imports, under absolute names --
 
@@ -201,8 +202,10 @@ class Index:
 
     def imports_of(self, bound: str) -> tuple[Import, ...]:
         """Return every import in the tree that binds the name `bound`, those in functions last."""
-        every = [one for own in self._facts.values() for one in own.imports]
-        every += (one for own in self._facts.values() for one in own.inner_imports)
+        facts = self._facts.values()
+        every = chain(
+            *(one.imports for one in facts), *(one.inner_imports for one in facts)
+        )
         return tuple(one for one in every if one.bound == bound)
 
     # -- terms --

@@ -51,8 +51,7 @@ def read_environment(
     ]
     if outer := [path for path in entries if not Path(path).is_relative_to(root)]:
         extra["PYTHONPATH"] = os.pathsep.join(outer)
-    settings = ini.django_variable(extra.get(_DJANGO, ""))
-    if settings:
+    if settings := ini.django_variable(extra.get(_DJANGO, "")):
         extra[_DJANGO] = settings
         # pytest-django puts the folder of manage.py on the import path.
         scripts = [*root.glob("manage.py"), *sorted(root.glob("*/manage.py"))]

@@ -111,8 +111,8 @@ def hash_of(root: Path, *, without: Collection[Path] = ()) -> str:
             content = b""
             with suppress(OSError):
                 content = hashlib.sha256(path.read_bytes()).digest()
-            state = (name, os.access(path, os.X_OK), content)
-            digest.update(repr(state).encode("utf-8", "surrogateescape"))
+            state = repr((name, os.access(path, os.X_OK), content))
+            digest.update(state.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
@@ -193,11 +193,12 @@ class Layout:
     def _modules(self) -> Mapping[str, str]:
         """The file of each module; of several the one in the likeliest source root."""
         places = {root: place for place, root in enumerate(self.roots)}
-        last = len(places)
         order = sorted(
-            self.files, key=lambda path: (places.get(self.root_of(path), last), path)
+            self.files,
+            key=lambda path: (places.get(self.root_of(path), len(places)), path),
+            reverse=True,
         )
-        return {self.module_of(path): path for path in reversed(order)}
+        return {self.module_of(path): path for path in order}
 
     def path_of(self, module: str) -> str | None:
         """Return the file of `module`, or None when no file of the project is it."""

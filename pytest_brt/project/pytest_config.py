@@ -8,11 +8,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from configparser import Error, RawConfigParser
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.bounded import bounded_text
+from pytest_brt.types.note import value
 
 #: Options of `addopts` that say how tests are imported and what they need; all others
 #: (selection, parallel runs, coverage, output) are left out of our runs.
@@ -50,7 +51,7 @@ _LISTS = ("pythonpath", "testpaths", "norecursedirs", "addopts")
 _UNREADABLE = (OSError, Error, ValueError, RecursionError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CollectionPatterns:
     """Which files, classes and functions hold tests: a project's pytest settings may say.
 
@@ -101,7 +102,7 @@ class CollectionPatterns:
 USUAL = CollectionPatterns()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PytestConfig:
     """The settings of the file that pytest would choose; all empty when there is none."""
 
@@ -148,15 +149,15 @@ class PytestConfig:
         """
         kept = ["-c", os.devnull] if self.is_broken else []
         # What is written anew has the usual names, whatever the project calls its own.
-        values = {
+        settings = {
             "required_plugins": "",
             "minversion": "",
             "python_classes": shlex.join((*self.collected.classes, *USUAL.classes)),
             "python_functions": shlex.join((*self.collected.functions, *USUAL.functions)),
         }
-        for key, value in values.items():
+        for key, text in settings.items():
             if key in self.section:
-                kept += ["-o", f"{key}={value}"]
+                kept += ["-o", f"{key}={text}"]
         words = iter(self.addopts)
         for word in words:
             if word.startswith("-p"):
@@ -198,12 +199,11 @@ def read_config(root: Path) -> PytestConfig:
     try:
         file, section = _settings(root)
         lists = {key: _words(section[key]) for key in _LISTS if key in section}
-        kinds = (
-            kind
+        patterns = {
+            kind: _words(section[f"python_{kind}"])
             for kind in ("files", "classes", "functions")
             if f"python_{kind}" in section
-        )
-        patterns = {kind: _words(section[f"python_{kind}"]) for kind in kinds}
+        }
     except _UNREADABLE:
         return PytestConfig(is_broken=True)
     lines = section.get("filterwarnings")
@@ -289,7 +289,7 @@ def _section(path: Path, table: str) -> Mapping[str, object] | None:
     return dict(parser[table]) if parser.has_section(table) else None
 
 
-def _words(value: object) -> tuple[str, ...]:
-    if isinstance(value, list | tuple):
-        return tuple(filter(None, map(str, value)))
-    return tuple(shlex.split(str(value or ""), comments=True))
+def _words(setting: object) -> tuple[str, ...]:
+    if isinstance(setting, list | tuple):
+        return tuple(filter(None, map(str, setting)))
+    return tuple(shlex.split(str(setting or ""), comments=True))

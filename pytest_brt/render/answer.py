@@ -84,9 +84,10 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     for test in found:
         if test.judgement.reproduces:
             probably = "" if test.judgement.confidence == 1 else ", probably"
-            because = f"because of this bug ({how_sure(test)})"
-            text = f"Reproduced: {test.test.name} fails{probably} {because}."
-            return Answer(status=Status.REPRODUCED, text=text)
+            text = (
+                f"{test.test.name} fails{probably} because of this bug ({how_sure(test)})"
+            )
+            return Answer(status=Status.REPRODUCED, text=f"Reproduced: {text}.")
     if found:
         return _possible(found)
     for attempt in attempts:

@@ -26,7 +26,7 @@ def candidate(name: str = "test_new", path: str = "tests/test_x.py") -> Candidat
 def test_a_new_file_is_called_after_the_title_and_holds_all_tests(tmp_path: Path) -> None:
     tests = [candidate(), candidate("test_other"), candidate()]
     edit = plan_edit(tests, ISSUE, tmp_path)
-    assert (edit.path, edit.before) == (f"{NEW}.py", None)
+    assert edit.path == f"{NEW}.py"
     text = edit.after.decode()
     assert text.startswith("# A test for 'The mean() of nothing crashes'; written by ")
     # The third is the first.
@@ -39,9 +39,9 @@ def test_what_is_there_already_is_not_written_again(tmp_path: Path) -> None:
     first = plan_edit([candidate()], ISSUE, tmp_path, mark=True)
     (tmp_path / first.path).write_bytes(first.after)
     again = plan_edit([candidate()], ISSUE, tmp_path, mark=True)
-    assert (again.path, again.before, again.after) == (first.path, first.after, first.after)
+    assert (again.path, again.after) == (first.path, first.after)
     other = plan_edit([candidate("test_other")], ISSUE, tmp_path)
-    assert (other.path, other.before) == (f"{NEW}_2.py", None)
+    assert other.path == f"{NEW}_2.py"
 
 
 def test_the_best_test_goes_into_a_file_that_is_there(tmp_path: Path) -> None:
