@@ -32,6 +32,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.note import value
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
@@ -94,7 +95,7 @@ class TestFiles:
         return tuple(sorted(self.texts, key=lambda path: (-nearness(path), path)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Selection:
     """The existing tests that every patch of a pool is tried with."""
 

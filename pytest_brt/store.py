@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -21,12 +21,13 @@ from pytest_brt.bounded import is_file, read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem, UsageProblem
 from pytest_brt.types import JudgedTest, Review, RunRecord, Telling
+from pytest_brt.types.note import value
 
 #: The file of what the last run left.
 LAST_RUN = "last-run.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LastRun:
     """What the last runs left: tests, so that patches can be ranked by them, and a ranking."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pytest_brt.agents.prompts import cut, system_and_user
@@ -13,6 +13,7 @@ from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, Overflowed, SubjectProblem
 from pytest_brt.model.request import Message, Reply, Request, estimate
 from pytest_brt.types import Call, Ending, Step, Trajectory
+from pytest_brt.types.note import value
 
 #: So many equal steps in vain among so many of the last end a run: a loop can have several steps.
 _EQUAL, _AMONG_LAST = 4, 8
@@ -42,7 +43,7 @@ def conversation(
     return (*env.opening, *turns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Agent:
     """An agent as data, named by the mapping that has it."""
 

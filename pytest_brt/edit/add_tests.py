@@ -38,6 +38,7 @@ from pytest_brt.pysource.names import bound_names
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import (
     Function,
+    code_of,
     find_tests,
     first_line,
     is_constant,
@@ -156,7 +157,7 @@ def _parts(source: str) -> Iterator[tuple[ast.stmt, str]]:
         code = "\n".join(lines[end : node.end_lineno]).strip("\n")
         end = node.end_lineno or end
         if not isinstance(node, ast.Import | ast.ImportFrom) and not is_constant(node):
-            yield node, code or ast.unparse(node)
+            yield node, code or code_of(node)
 
 
 def _helping_names(code: str) -> frozenset[str]:
@@ -181,7 +182,7 @@ def with_imports(text: str, imports: Sequence[Import]) -> str:
 
 def _key(node: ast.stmt) -> str:
     """Return a key of what code does; a test's name, `self` and xfail marks do not count."""
-    code = _XFAIL.sub("", ast.unparse(node))
+    code = _XFAIL.sub("", code_of(node))
     return test_key(re.sub(r"(def \w+\()self(?:, )?", r"\1", code, count=1))
 
 
@@ -213,7 +214,7 @@ def _appended(text: str, code: str) -> str:
     """Return a module with a statement at its end; a script's main part stays last."""
     lines, body = text.rstrip().split("\n"), parse(text).body
     at = len(lines)
-    if body and isinstance(body[-1], ast.If) and "__name__" in ast.unparse(body[-1].test):
+    if body and isinstance(body[-1], ast.If) and "__name__" in code_of(body[-1].test):
         at = body[-1].lineno - 1
     above, below = "\n".join(lines[:at]).rstrip(), "\n".join(lines[at:])
     return f"{above}\n\n\n{code}\n\n\n{below}".strip("\n") + "\n"
@@ -231,7 +232,7 @@ def _best_class(tree: ast.Module, test: Function) -> ast.ClassDef | None:
         return None
     known = (node for node in tree.body if isinstance(node, ast.ClassDef))
     classes = [node for node in known if any(find_tests([node]))]
-    words = {*split_identifier(ast.unparse(test))} - {"test", "tests"}
+    words = {*split_identifier(code_of(test))} - {"test", "tests"}
 
     def shared(node: ast.ClassDef) -> float:
         own = {*split_identifier(" ".join(name for name, _ in find_tests([node])))}
@@ -298,7 +299,7 @@ def _strict_marks(file: SourceText) -> dict[str, list[ast.expr]]:
     """Return the strict xfail marks of the functions of a file and of its classes."""
     return {
         f"{around.replace('.', '::')}{node.name}": [
-            one for one in node.decorator_list if _STRICT.search(ast.unparse(one))
+            one for one in node.decorator_list if _STRICT.search(code_of(one))
         ]
         for node, around in statements_in(file.tree())
         if isinstance(node, Function)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
 from pytest_brt.model.client import Server
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Reply, Request, Usage
 from pytest_brt.model.spec import Spec
+from pytest_brt.types.note import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Model:
     """A model as one piece of work sees it; safe to use from many threads."""
 

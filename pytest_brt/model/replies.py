@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.codec import content_id, to_json
 from pytest_brt.model.request import Message, Reply, Request
 from pytest_brt.model.spec import home
 from pytest_brt.store import Journal
+from pytest_brt.types.note import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Exchange:
     """What is kept of a reply: also the prompt, for people."""
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pytest_brt.types import Cost
+from pytest_brt.types.note import value
 
 #: Bytes per token of code and English, and tokens around a message: hardly ever too many.
 _BYTES, _MARKUP = 3, 8
@@ -23,7 +24,7 @@ class Message:
     content: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Request:
     """A conversation, and how its replies are sampled."""
 
@@ -41,7 +42,7 @@ class Request:
     schema: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reply:
     """One answer of a model."""
 

@@ -17,12 +17,13 @@ from pytest_brt.project.definitions import Definition
 from pytest_brt.project.imports import project_imports, standard_imports
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.pysource.names import Names, Use, names_of, uses_in
-from pytest_brt.pysource.parse import IMPORTS, parse
+from pytest_brt.pysource.parse import IMPORTS, code_of, parse
 from pytest_brt.report.match import is_steady, quoted_in
 from pytest_brt.sandbox.process import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import run_statements
 from pytest_brt.types import Raised
+from pytest_brt.types.note import value
 from pytest_brt.types.report import Reading, Statement
 
 #: What asks for versions and paths, which are others here.
@@ -93,7 +94,7 @@ class ImportResolver:
                 yield f"import {index.layout.module_of(home.path)} as {name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Observation:
     """A statement of the report and what it did on the unpatched tree."""
 
@@ -117,7 +118,7 @@ class Observation:
         return self.result.raised if self.result else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ObservedReport:
     """A report whose statements were run."""
 
@@ -196,7 +197,7 @@ def functions_run(
 # -- what a statement shows --
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Result:
     """What a statement gives, or prints, and how a test gets hold of it."""
 
@@ -251,5 +252,5 @@ def evaluated_expression(source: str) -> str:
             | ast.Expr(value)
             | ast.Assign([ast.Name() | ast.Tuple() | ast.List()], value)
         ) if not isinstance(value, ast.Starred):
-            return ast.get_source_segment(source, value) or ast.unparse(value)
+            return ast.get_source_segment(source, value) or code_of(value)
     return ""

@@ -15,7 +15,7 @@ from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import indented
 from pytest_brt.observe.run_snippets import Result
 from pytest_brt.oracle.draft import comparison
-from pytest_brt.pysource.parse import is_constant, is_literal, parse_or_empty
+from pytest_brt.pysource.parse import code_of, is_constant, is_literal, parse_or_empty
 from pytest_brt.types import (
     CandidateTest,
     Given,
@@ -33,13 +33,13 @@ def call_of(test: CandidateTest) -> Variation | None:
     above: list[str] = []
     for node in parse_or_empty(test.source or "").body:
         match node:
-            case ast.FunctionDef(name=test.name, decorator_list=[]) if not ast.unparse(
+            case ast.FunctionDef(name=test.name, decorator_list=[]) if not code_of(
                 node.args
             ):
                 *body, last = [line for line in node.body if not is_constant(line)] or [
                     ast.Pass()
                 ]
-                statements = (*above, *map(ast.unparse, body), _asked(last))
+                statements = (*above, *map(code_of, body), _asked(last))
                 return (
                     Variation(test=test.id, statements=statements)
                     if statements[-1]
@@ -49,7 +49,7 @@ def call_of(test: CandidateTest) -> Variation | None:
                 continue
             case ast.Expr(ast.Constant()) | ast.If(ast.Compare(ast.Name("__name__"))):
                 continue
-        above.append(ast.unparse(node))
+        above.append(code_of(node))
     return None
 
 
@@ -65,7 +65,7 @@ def _asked(last: ast.stmt) -> str:
             | ast.Assert(asked)
             | ast.Expr(asked)
         ):
-            return "" if isinstance(asked, ast.Constant) else ast.unparse(asked)
+            return "" if isinstance(asked, ast.Constant) else code_of(asked)
     return ""
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from pprint import pformat
 
 from pytest_brt.observe.run_snippets import Result
 from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
+from pytest_brt.types.note import value
 
 #: Columns of a string.
 _WIDTH = 65
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Draft:
     """A test that an oracle wants."""
 

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from pytest_brt.pysource.parse import is_literal, parse_or_empty
+from pytest_brt.pysource.parse import code_of, is_literal, parse_or_empty
 from pytest_brt.report.match import match_values
 from pytest_brt.types import CandidateTest, Raised
 from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole, Reading
@@ -121,7 +121,7 @@ def asserts_reported_bug(test: CandidateTest, reading: Reading) -> str:
         if stated and not any(match_values(value, text) for text in stated):
             return f"asserts {value[:80]}, the report states {stated[0][:80]}"
     # With `match` it may be another one of the same type.
-    awaits = [line for line in _AWAITS.findall(ast.unparse(tree)) if "match=" not in line]
+    awaits = [line for line in _AWAITS.findall(code_of(tree)) if "match=" not in line]
     raised = {
         claim.exception for claim in reading.claims_of(ClaimKind.RAISES, ClaimRole.ACTUAL)
     }
@@ -155,7 +155,7 @@ def _demanded(tree: ast.AST) -> Iterator[tuple[str, str]]:
             case ast.Assert(ast.Compare(left, [ast.Eq() | ast.Is()], [right])) | ast.Call(
                 ast.Attribute(attr="assertEqual" | "assertIs"), [left, right, *_]
             ):
-                sides = ast.unparse(left), ast.unparse(right)
+                sides = code_of(left), code_of(right)
                 for call, value in (sides, sides[::-1]):
                     if is_literal(value):
                         yield "".join(call.split()), value

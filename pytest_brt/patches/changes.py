@@ -5,14 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.apply import apply_patch
 from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
-from pytest_brt.pysource.parse import IMPORTS, Function, is_test_class, parse_or_empty
+from pytest_brt.pysource.parse import (
+    IMPORTS,
+    Function,
+    code_of,
+    is_test_class,
+    parse_or_empty,
+)
 from pytest_brt.types import FileChange, Patch
+from pytest_brt.types.note import value
 
 #: The lines of files that a test executes, as `TestRun` has them.
 Executed = tuple[tuple[str, str], ...]
@@ -20,7 +26,7 @@ Executed = tuple[tuple[str, str], ...]
 _IDLE = (*IMPORTS, "'", '"')
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Touched:
     """The part of a project that a patch changes."""
 
@@ -121,6 +127,6 @@ def _parts(
             yield from _parts(node, is_entered, above)
         elif isinstance(node, Function):
             bits = (2 << (node.end_lineno or 0)) - (1 << node.body[0].lineno)
-            yield (above + node.name, ast.unparse(node)), bits
+            yield (above + node.name, code_of(node)), bits
         else:
-            yield (above, ast.unparse(node)), 0
+            yield (above, code_of(node)), 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import Issue, JudgedTest, Patch, PatchResult, Review
+from pytest_brt.types.note import value
 
 if TYPE_CHECKING:  # only a run that ranks or repairs imports what that needs
     from pytest_brt.agents.loop import Agent
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # only a run that ranks or repairs imports what that needs
 Tests = tuple[JudgedTest, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Job:
     """A piece of work that is shown: a patch, or a run of a strategy of tests or of fixes."""
 
@@ -32,7 +33,7 @@ class Job:
     is_repair: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Plan:
     """What is to be done, decided before anything runs."""
 

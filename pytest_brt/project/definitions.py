@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib.util import resolve_name
 from typing import NamedTuple
 
-from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
+from pytest_brt.pysource.parse import Function, code_of, first_line, parse_or_empty
 from pytest_brt.types.note import value
 
 #: Characters; what is longer is generated data.
@@ -92,10 +92,10 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
         if isinstance(node, Function):
             for part, _ in statements_in(node):
                 inner += _imports(part, package)
-            arrow = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-            names, signature = [node.name], f"({ast.unparse(node.args)}){arrow}"
+            arrow = f" -> {code_of(node.returns)}" if node.returns else ""
+            names, signature = [node.name], f"({code_of(node.args)}){arrow}"
         elif isinstance(node, ast.ClassDef):
-            bases = ", ".join(map(ast.unparse, [*node.bases, *node.keywords]))
+            bases = ", ".join(map(code_of, [*node.bases, *node.keywords]))
             names, signature = [node.name], f"({bases})" if bases else ""
         elif isinstance(node, _ASSIGNMENT) and not around:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]

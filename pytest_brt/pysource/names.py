@@ -8,11 +8,11 @@ import dis
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import CO_OPTIMIZED
 from types import CodeType
 
-from pytest_brt.pysource.parse import IMPORTS, compiled, parse
+from pytest_brt.pysource.parse import IMPORTS, code_of, compiled, parse
+from pytest_brt.types.note import value
 
 #: Names that Python binds in a module, or has its code read, by itself.
 _OWN = {"__file__", "__name__", "__doc__", "__annotations__", "__conditional_annotations__"}
@@ -63,7 +63,7 @@ def bound_names(source: str) -> frozenset[str]:
     return _flow(source)[1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Names:
     """The names of one statement at module level."""
 
@@ -119,7 +119,7 @@ def _changed(tree: ast.Module) -> Iterator[str]:
 
 def _root(node: ast.AST) -> str:
     """Return the name that an attribute, subscript or call chain starts from, or ""."""
-    begin = re.match(r"[^\W\d]\w*\b(?![\"'])", ast.unparse(node))
+    begin = re.match(r"[^\W\d]\w*\b(?![\"'])", code_of(node))
     return begin[0] if begin else ""
 
 

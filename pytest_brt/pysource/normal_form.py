@@ -50,7 +50,7 @@ def test_key(source: str) -> str:
     """Return a short key that is equal for equal tests; text that is no Python is its own form."""
     try:
         return content_id("test", normal_test(source))
-    except (SyntaxError, RecursionError):
+    except (SyntaxError, RecursionError, ValueError):
         return content_id("text", " ".join(source.split()))
 
 
@@ -76,6 +76,6 @@ def _form(change: FileChange) -> str:
         return "absent"
     mode, program = "program" if change.executable else "file", ""
     if change.path.endswith((".py", ".pyi")):
-        with suppress(SyntaxError, RecursionError):
+        with suppress(SyntaxError, RecursionError, ValueError):
             program = ast.dump(tree_of(decode(change.content)))
     return content_id(mode, program or change.content)

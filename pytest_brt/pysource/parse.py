@@ -67,6 +67,17 @@ def tree_of(text: str | bytes) -> ast.Module:
     return parse(text)
 
 
+def code_of(node: ast.AST) -> str:
+    """Return the code of a syntax tree, "" of one that cannot be written as text.
+
+    Such a one is nested more deeply than Python can go, or has a number of thousands of digits.
+    """
+    try:
+        return ast.unparse(node)
+    except (RecursionError, ValueError):
+        return ""
+
+
 def parse_or_empty(text: str | bytes) -> ast.Module:
     """Return what `tree_of` does, or the tree of an empty text where it is not Python."""
     try:
@@ -119,7 +130,7 @@ def is_constant(node: ast.stmt) -> bool:
 
 def is_test_class(node: ast.ClassDef) -> bool:
     """Say whether pytest takes a class for one of tests: by its name, or as a ``TestCase``."""
-    bases = [ast.unparse(base) for base in node.bases]
+    bases = [code_of(base) for base in node.bases]
     return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
 
 

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_brt.pysource.parse import Function, covers, is_literal, parse_or_empty
+from pytest_brt.pysource.parse import Function, code_of, covers, is_literal, parse_or_empty
 from pytest_brt.types import AssertedBug, Guarded, JudgedTest
 
 #: A name that is no attribute and no keyword of a call.
@@ -70,9 +70,9 @@ def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
             continue
         values: dict[str, str] = {}
         for node in function.body:
-            code = _NAME.sub(lambda name: values.get(name[0], name[0]), ast.unparse(node))  # noqa: B023
+            code = _NAME.sub(lambda name: values.get(name[0], name[0]), code_of(node))  # noqa: B023
             if isinstance(node, ast.Assign):
-                name = ast.unparse(node.targets[0])
+                name = code_of(node.targets[0])
                 # Of a name that is assigned again it is not known what it stands for.
                 is_kept = name not in values and len(code) < _LONGEST
                 values[name] = code.partition(" = ")[2] if is_kept else name
@@ -84,11 +84,11 @@ def _claimed(code: str) -> Iterator[_Claim]:
     """Yield what a statement claims of a call: that it raises or not, or gives a literal or not."""
     match parse_or_empty(code).body:
         case [ast.With(body=[*_, last])] if "raises(" in code:
-            yield _Claim(ast.unparse(last), _RAISED, True)
+            yield _Claim(code_of(last), _RAISED, True)
         case [ast.Expr()]:
             yield _Claim(code, _RAISED, False)
         case [ast.Assert(ast.Compare(left, [sign], [right]))]:
-            call, result, name = ast.unparse(left), ast.unparse(right), type(sign).__name__
+            call, result, name = code_of(left), code_of(right), type(sign).__name__
             if name.endswith("In"):
                 call, result = f"{call} in {result}", "True"
             if name in _SIGNS and is_literal(result):

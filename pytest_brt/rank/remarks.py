@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from pytest_brt.pysource.parse import decode, is_literal, parse_or_empty
+from pytest_brt.pysource.parse import code_of, decode, is_literal, parse_or_empty
 from pytest_brt.types import Author, FileChange, JudgedTest, Note
 
 #: Code of the remark about a patch that handles the reported input alone.
@@ -58,7 +58,7 @@ def remarks_on(
 
 def _tools(content: bytes) -> list[str]:
     """Return what a module's code names of the tools that run tests, without comments."""
-    code = ast.unparse(parse_or_empty(content)) or decode(content)
+    code = code_of(parse_or_empty(content)) or decode(content)
     return [match[0] for match in _TOOLS.finditer(code)]
 
 
@@ -90,14 +90,14 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
             # Whether a fixed text is a part of another asks for more than one value.
             case ast.Compare(ops=[ast.In() | ast.NotIn(), *_], comparators=sides):
                 pass
-        fixed = filter(is_literal, map(ast.unparse, sides))
+        fixed = filter(is_literal, map(code_of, sides))
         if reported & _literals("\n".join(fixed)):
-            yield ast.unparse(node)
+            yield code_of(node)
 
 
 def _literals(code: str | bytes) -> set[str]:
     """Return the numbers, texts and containers in code that say something, as Python shows them."""
     kinds = ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict
     nodes = (node for node in ast.walk(parse_or_empty(code)) if isinstance(node, kinds))
-    texts = filter(is_literal, map(ast.unparse, nodes))
+    texts = filter(is_literal, map(code_of, nodes))
     return {text.removeprefix("b") for text in texts if not _USUAL.fullmatch(text)}

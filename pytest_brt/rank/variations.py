@@ -18,7 +18,7 @@ from pytest_brt.guard import TestFiles
 from pytest_brt.oracle.asked_call import call_of
 from pytest_brt.patches.changes import Touched
 from pytest_brt.pysource.names import undefined_names
-from pytest_brt.pysource.parse import find_tests, parse, parse_or_empty
+from pytest_brt.pysource.parse import code_of, find_tests, parse, parse_or_empty
 from pytest_brt.rank.remarks import special_note
 from pytest_brt.report.match import ADDRESS, is_steady
 from pytest_brt.sandbox.process import StatementResult
@@ -72,9 +72,9 @@ def find_existing_calls(
         module = parse_or_empty(files.texts[path]).body
         imports = [node for node in module if isinstance(node, ast.Import | ast.ImportFrom)]
         for name, node in find_tests(module):
-            source = ast.unparse(ast.Module([*imports, node], []))
+            source = code_of(ast.Module([*imports, node], []))
             if not undefined_names(source):
-                is_far = names.isdisjoint(re.findall(r"\w+", ast.unparse(node)))
+                is_far = names.isdisjoint(re.findall(r"\w+", code_of(node)))
                 tests[existing_test(f"{path}::{name}", source)] = is_far
     return tuple(sorted(tests, key=tests.__getitem__))
 
@@ -137,7 +137,7 @@ def vary(call: Variation) -> tuple[Variation, ...]:
                 # The first field of a literal is its value, or its elements.
                 (field, before), *_ = ast.iter_fields(node)
                 setattr(node, field, near)
-                new = tuple(map(ast.unparse, tree.body))
+                new = tuple(map(code_of, tree.body))
                 variations.setdefault(new, replace(call, statements=new, is_varied=True))
                 setattr(node, field, before)
     return tuple(variations.values())

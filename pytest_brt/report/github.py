@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.types.note import value
 
 #: As people write it in a text, or copy it from a browser.
 _ADDRESS = re.compile(
@@ -25,7 +25,7 @@ _REMOTE = re.compile(r"(?:.*@|.*//)?github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?/
 _PATIENCE = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Address:
     """An issue or a pull request."""
 

@@ -20,7 +20,14 @@ from pytest_brt.project.imports import add_imports, can_import, resolve
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import bound_names, undefined_names
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.pysource.parse import Function, find_tests, first_line, parse, parses
+from pytest_brt.pysource.parse import (
+    Function,
+    code_of,
+    find_tests,
+    first_line,
+    parse,
+    parses,
+)
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
 _TEST = re.compile(r"^\s*(?:async )?def test", re.MULTILINE)
@@ -104,8 +111,8 @@ def split_tests(code: str) -> Iterator[tuple[str, str]]:
     """
     tree = parse(code)
     marks = [mark for one in ast.walk(tree) for mark in getattr(one, "decorator_list", ())]
-    hiding = [mark for mark in marks if _HIDING.search(ast.unparse(mark).partition("(")[0])]
-    running = [node for node in tree.body if _RUNS.match(ast.unparse(node))]
+    hiding = [mark for mark in marks if _HIDING.search(code_of(mark).partition("(")[0])]
+    running = [node for node in tree.body if _RUNS.match(code_of(node))]
     code = without(code, [*hiding, *running])
     found = list(find_tests(parse(code).body))
     for name, node in found[:_TESTS]:
@@ -127,7 +134,7 @@ def only_used(code: str, keep: str) -> str:
     code = without(code, [])
     for node in reversed(parse(code).body):  # what stands above keeps its lines
         if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
-            text, rest = ast.unparse(node), without(code, [node])
+            text, rest = code_of(node), without(code, [node])
             names = bound_names(text) - {*keep.split("::")}
             is_unused = names.isdisjoint(re.findall(r"\w+", rest))
             code = rest if names and is_unused and not _ACTING.search(text) else code

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_brt.agents.prompts import cut, render, report_text
@@ -20,6 +19,7 @@ from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue, Place
+from pytest_brt.types.note import value
 
 #: Statements whose results are told.
 _STATEMENTS = 12
@@ -51,7 +51,7 @@ Wanted = dict[Definition, list[int]]
 _Span = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Findings:
     """What was found out about a report without a model."""
 

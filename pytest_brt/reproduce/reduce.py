@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.oracle.judge import failing_line, failure_key, run_tests
-from pytest_brt.pysource.parse import Function, covers, parse
+from pytest_brt.pysource.parse import Function, code_of, covers, parse
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import JudgedTest, OracleKind
 
@@ -47,11 +47,11 @@ def without_assertions(source: str, line: int) -> str:
             kept = node.test
             if isinstance(kept, ast.Compare) and not any(map(_may_act, kept.comparators)):
                 kept = kept.left
-            call = f"{' ' * node.col_offset}{ast.unparse(kept)}"
+            call = f"{' ' * node.col_offset}{code_of(kept)}"
             lines[node.lineno - 1 : end] = [call] if _may_act(kept) else []
     return "\n".join(lines)
 
 
 def _may_act(node: ast.expr) -> bool:
     """Return whether an expression may call or bind something."""
-    return "(" in ast.unparse(node)
+    return "(" in code_of(node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from pytest_brt.report.statements import read_report
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal, Once
 from pytest_brt.types import Attempt, Issue
+from pytest_brt.types.note import value
 from pytest_brt.types.report import Reading
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def seed_of(*parts: object) -> int:
     return int(content_id(*map(str, parts)), 16) % 2**31
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Workbench:
     """All that an attempt may use; shared by the attempts of one pytest run."""
 
@@ -94,7 +95,7 @@ class Workbench:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Strategy:
     """A way of making tests from an issue."""
 

@@ -65,6 +65,25 @@ def test_refused_patches_change_nothing_for_the_others(refused: Run) -> None:
     assert refused.report.ranking.leader == "right.diff"
 
 
+#: What stands at the end of a module, by the name of its patch.
+ODD = {
+    "sum": f"TABLE = {'+'.join(['1'] * 400)}\n",
+    "octal": f"TABLE = 0o{'7' * 6000}\n",
+    "long": f"TABLE = '{'from inspect import ' * 4000}'\n",
+}
+
+
+def test_code_that_cannot_be_printed_or_searched_at_once_ends_no_ranking(make: Make) -> None:
+    project = make({**FILES, "mine.py": CLAMP_TEST})
+    fixed = INTERVAL.replace(CLAMP, CLAMP_RIGHT)
+    for name, more in ODD.items():
+        project.patch(name, {"interval.py": f"{fixed}{more}"})
+    project.patch("named", {"interval.py": fixed, "**x.py": "x = 1\n"})
+    run = project.rank("--brt-tests=mine.py", "--brt-guard=no")
+    results = [{*patch.results.values()} for patch in run.report.ranking.patches]
+    assert results == 4 * [{"PASS"}], run.said
+
+
 def test_nothing_to_rank(make: Make) -> None:
     project = make({**FILES, "mine.py": CLAMP_TEST, "patches/README": "none yet\n"})
     assert project.rank("--brt-tests=mine.py").refuses("patches")
