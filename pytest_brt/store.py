@@ -39,11 +39,14 @@ class LastRun:
     ranked: str = ""
     #: What a person said of tests of earlier runs, by id: of those of other reports too.
     earlier: dict[str, Review] = field(default_factory=dict)
+    #: The tests of other reports that a person accepted.
+    others: tuple[JudgedTest, ...] = ()
 
     @property
     def accepted(self) -> tuple[JudgedTest, ...]:
-        """The tests that a person accepted."""
-        return tuple(judged for judged in self.tests if judged.review is Review.ACCEPTED)
+        """The tests that a person accepted, of whatever report."""
+        tests = (*self.tests, *self.others)
+        return tuple(judged for judged in tests if judged.review is Review.ACCEPTED)
 
     @property
     def reviews(self) -> dict[str, Review]:
@@ -70,6 +73,7 @@ class LastRun:
             tests=(*made, *gone),
             about=f"{reports}, {datetime.now():%Y-%m-%d %H:%M}",
             earlier=self.reviews,
+            others=tuple(one for one in self.accepted if one.test.issue not in issues),
         )
 
 

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pytest_brt.edit.source_text import indented
@@ -200,14 +201,17 @@ def no_longer_gives(observed: ObservedReport, one: Observation) -> Iterator[Draf
 
 
 def _is_last(observed: ObservedReport, one: Observation) -> bool:
-    """Say whether it is the last statement of its block whose result the report shows."""
+    """Say whether it is the last statement of its block whose result the report shows.
+
+    Those that the title speaks of come before others.
+    """
     shown = [
         other
         for other in observed.observations
         if other.statement.block == one.statement.block
         if other.statement.claims_of(ClaimKind.VALUE, *WRONG)
     ]
-    return shown[-1:] == [one]
+    return max(reversed(shown), key=partial(_in_title, observed), default=None) is one
 
 
 # -- a command line --

@@ -86,6 +86,8 @@ class _Walk:
     known: dict[str, _Code] = field(default_factory=dict)
     #: The statements of the last block of code.
     last: list[_Code] = field(default_factory=list)
+    #: That of the paragraph's sentences of which something was claimed last.
+    subject: _Code | None = None
     #: Claims that stand before any code.
     pending: list[Claim] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -100,6 +102,7 @@ class _Walk:
         if block.kind in _TEXT:
             if block.kind is BlockKind.HEADING and number:
                 self.section = role_of(block.text)
+            self.subject = None
             for sentence in sentences(block):
                 stated = self._read_sentence(sentence, block)
                 # Where it states what is right, what comes below it is what happens.
@@ -162,10 +165,12 @@ class _Walk:
                 self.code.append(self.known[source])
         for subject, claim in claims:
             if subject:
-                self.known[subject].claims.append(claim)
-            elif self.last:
-                self.last[-1].claims.append(claim)
-            else:
+                self.subject = self.known[subject]
+            # "`f(1)` gives 3. It should be 2."
+            about = [self.subject] if self.subject else self.last[-1:]
+            for code in about:
+                code.claims.append(claim)
+            if not about:
                 self.pending.append(claim)
         return {claim.role for _, claim in claims if claim.kind is ClaimKind.VALUE}
 

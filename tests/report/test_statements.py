@@ -254,6 +254,10 @@ SENTENCES: dict[str, tuple[str, Lines]] = {
     ),
     "raises": ("`f(1)` raises `KeyError`.", [("f(1)", ["actual KeyError"])]),
     "should raise": ("`f(1)` should raise `ValueError`.", [("f(1)", ["expected ValueError"])]),
+    "in a sentence of its own": (
+        "`f(1)` gives `2`, no error. It should raise ValueError.",
+        [("f(1)", ["actual 2", "expected ValueError"])],
+    ),
     "used to": ("`f(1)` used to return `3`.", [("f(1)", ["fine 3"])]),
     "a string in quotes": ("`f(1)` returns 'two words'.", [("f(1)", ["actual 'two words'"])]),
     "the name of a function is no code": ("I call `f()` and `g`.", []),

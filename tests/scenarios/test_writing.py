@@ -149,12 +149,13 @@ def test_what_is_written_names_no_place_of_this_machine(make: Make) -> None:
     assert "pytest" in imports[0], "the project's own come after those of others"
 
 
-def test_once_more_writes_nothing_twice(make: Make) -> None:
+@pytest.mark.parametrize("mark", [(), ("--brt-mark=xfail",)])
+def test_once_more_writes_nothing_twice(make: Make, mark: tuple[str, ...]) -> None:
     project = make(FILES)
-    assert project.issue(MEAN_REPORT, "--brt-write=into", writes=True).code == 0
+    assert project.issue(MEAN_REPORT, "--brt-write=into", *mark, writes=True).code == 0
     text = project.read("tests/test_interval.py")
     assert text != FILES["tests/test_interval.py"]
-    project.issue(MEAN_REPORT, "--brt-write=into")
+    project.issue(MEAN_REPORT, "--brt-write=into", *mark)
     assert project.read("tests/test_interval.py") == text
 
 
@@ -246,6 +247,10 @@ def test_a_value_that_is_accepted_becomes_a_test(make: Make) -> None:
     again = project.rank("--brt-guard=no")
     assert again.code == 0, again.said
     assert again.report.ranking.order("b", "a") == ["a", "b"]
+    project.write({"other.md": "# Something else\n\n`size('2KB')` returns `2048`, not `2`.\n"})
+    project.pytest("--brt-issue=other.md")
+    again = project.rank("--brt-issue=issue.md", "--brt-guard=no")
+    assert again.code == 0, again.said
 
 
 SIZES = """\
