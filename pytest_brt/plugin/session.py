@@ -282,7 +282,7 @@ class Session:
         for issue in self.plan.issues:
             if issue.unread:
                 kilobytes = f"{issue.unread / 1000:,.0f} KB"
-                lines.append(f"{issue.source}: {kilobytes} in its middle are not read")
+                lines.append(f"{issue.source}: {kilobytes} at its end are not read")
         return [in_a_log(on_a_line(f"brt: {line}")) for line in lines]
 
     # -- the loop -----------------------------------------------------------------------

@@ -143,7 +143,7 @@ class IssueEntry:
     title: str
     #: The path as it was given, or `-`.
     source: str
-    #: All of it.
+    #: What was read of it.
     text: str
     #: Whether it was reproduced; null where that was not tried.
     answer: Answer | None
