@@ -24,7 +24,7 @@ from pytest_brt.oracle.draft import Draft, comparison, literal, shorten
 from pytest_brt.oracle.judge import first_line, measured, missing_here
 from pytest_brt.project.pytest_config import scripts_of
 from pytest_brt.pysource.parse import is_literal, parse_or_empty
-from pytest_brt.report.match import messages_agree
+from pytest_brt.report.match import messages_agree, quoted_in
 from pytest_brt.report.snippets import shell_commands
 from pytest_brt.types import BlockKind, Evidence, OracleKind, Raised
 from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole, Reading
@@ -84,6 +84,7 @@ def _evidence_of(reading: Reading, raised: Raised) -> Evidence | None:
     words = rf"(?<!\w){re.escape(name)}\b(?::[ \t]+([^`\n]+))?"
     messages = re.findall(words, reading.issue.text)
     is_exact = any(messages_agree(message, raised.message) for message in messages)
+    is_exact |= bool(messages) and quoted_in(raised.message, reading.issue.text)
     is_assertion = name == "AssertionError" and not in_project
     if is_exact and (in_project or is_assertion):
         return (

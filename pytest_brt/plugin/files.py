@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, EditProblem, StoreProblem
@@ -135,7 +136,7 @@ def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
             f"{str(folder)!r} is, or lies in, a link: nothing is written through it"
         )
     for old in folder.glob("fix-*.diff"):
-        if old.read_bytes().startswith(_OURS):
+        if read_bounded(old).startswith(_OURS):
             old.unlink()
     fixes = distinct(record.repairs)
     for fix, repair in fixes:

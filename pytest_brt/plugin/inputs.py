@@ -59,6 +59,9 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return None
     try:
         folder = Path(cache.mkdir("brt"))
+        is_users = Path(config.getini("cache_dir")).is_absolute()
+        if not (is_users or folder.resolve().is_relative_to(config.rootpath.resolve())):
+            return None
         for path in (folder, *folder.iterdir()):
             if path.is_symlink():
                 path.unlink()

@@ -279,6 +279,18 @@ def _gives(given: Mapping[str, Outcome]) -> tuple[Given, ...]:
     )
 
 
+def count_compared(ranks: Sequence[Rank]) -> int:
+    """Return how many calls give something on several patches that can be compared.
+
+    None is what is given by a call that is made for what it does.
+    """
+    results = [rank.result.outcomes for rank in ranks if rank.result.outcomes]
+    calls = zip(*results, strict=True) if len(results) > 1 else ()
+    return sum(
+        any(one.raised or one.text not in ("", "None") for one in call) for call in calls
+    )
+
+
 def _rows(
     ranks: Sequence[Rank], calls: Iterable[Variation]
 ) -> list[tuple[Variation, dict[str, Outcome]]]:

@@ -30,10 +30,16 @@ from pytest_brt.types import (
 WARNINGS = ("interrupted", "not-tried", "put-at-top", "without-model")
 #: What to do about a test that may fail for another reason: where the report says nothing about
 #: what is right, and else.
-_SAY_WHAT_IS_RIGHT = (
-    "it only checks that the reported result is gone; add to the report what should happen "
-    "instead, as in '`f(1)` should return `2`'"
-)
+#: What to say of tests that do not know what is right, by what they check.
+_UNTOLD = {
+    kind: (
+        f"{text}; add to the report what should happen instead, as in '`f(1)` should return `2`'"
+    )
+    for kind, text in (
+        (OracleKind.GONE, "it only checks that the reported result is gone"),
+        (OracleKind.NO_RAISE, "it accepts any result"),
+    )
+}
 _ACCEPT = (
     "the report may mean something else; read the test, and accept it with 'pytest-brt review' "
     "if it is right"
@@ -100,8 +106,7 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
 
 def _possible(tests: Sequence[JudgedTest]) -> Answer:
     best, kinds = tests[0], [judged.test.oracle.kind for judged in tests]
-    is_told = kinds[0] is not OracleKind.GONE or OracleKind.EQUALS in kinds
-    hint = _ACCEPT if is_told else _SAY_WHAT_IS_RIGHT
+    hint = _ACCEPT if OracleKind.EQUALS in kinds else _UNTOLD.get(kinds[0], _ACCEPT)
     return Answer(
         status=Status.POSSIBLE,
         text=f"Possibly reproduced: {best.test.name} fails ({how_sure(best)}), but {hint}.",
