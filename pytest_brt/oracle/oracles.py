@@ -107,7 +107,7 @@ def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:
     names: set[str] = set()
     for frame in raised.frames:
         if place := index.definition_at(frame.path, frame.line):
-            code = index.lines(place.path, place.line, place.end_line)
+            code = index.lines(place)
             names.update(_RAISES.findall(code))
     names -= {*dir(builtins), *_kinds(raised)}
     imports.resolve(names)

@@ -112,12 +112,12 @@ class JobItem(pytest.Item):
     """A job that pytest shows as a test."""
 
     job: Job
-    #: Waits until a job is done.
-    wait: Callable[[Job], None]
+    #: Waits until its job is done.
+    wait: Callable[[JobItem], None]
 
     def runtest(self) -> None:
         """Wait for the result."""
-        self.wait(self.job)
+        self.wait(self)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return the heading of a failure."""
@@ -301,16 +301,24 @@ class Session:
         self._wait(over)
         return result
 
-    def _wait_for(self, job: Job) -> None:
-        """Wait for a job; a patch that is refused is skipped."""
+    def _wait_for(self, item: JobItem) -> None:
+        """Wait for a job; a patch that is refused is skipped. ``--junitxml`` has what it passes."""
         assert self.run is not None, "it was started"
-        future = self.run.futures[job]
+        future = self.run.futures[item.job]
         self._wait(future)
         error = future.exception()
         if error is None:
-            refused = getattr(future.result(), "refused", None)
-            if refused:
-                pytest.skip(in_a_log(plain(refused.text)))
+            result = future.result()
+            if isinstance(result, PatchResult):
+                if result.refused:
+                    pytest.skip(in_a_log(plain(result.refused.text)))
+                verdicts = [*result.verdicts.values()]
+                passed = f"{verdicts.count(Verdict.PASS)} of {len(verdicts)}"
+                broken = len(result.regressions)
+                item.user_properties += [
+                    ("bug tests passed", passed),
+                    ("tests broken", broken),
+                ]
         elif not (isinstance(error, ModelProblem) and self._why_no_answer):
             pytest.fail(in_a_log(_failure(error)), pytrace=False)
 

@@ -128,9 +128,9 @@ class Index:
             raise FileNotFoundError(path)
         return decode((self.root / path).read_bytes())
 
-    def lines(self, path: str, first: int, last: int) -> str:
-        """Return some lines of a file, 1-based, both of them included; raises as `source` does."""
-        return "\n".join(self.source(path).split("\n")[first - 1 : last])
+    def lines(self, one: Definition) -> str:
+        """Return the lines of a definition; raises as `source` does."""
+        return "\n".join(self.source(one.path).split("\n")[one.line - 1 : one.end_line])
 
     def _refresh(self, stamps: Mapping[str, str]) -> None:
         """Read the files that changed since; size and time of change decide."""

@@ -179,6 +179,6 @@ def _with_helpers(source: str, host: str, index: Index) -> str:
         if not name:
             break
         helper = known.pop(name)
-        lines = index.lines(host, helper.line, helper.end_line)
+        lines = index.lines(helper)
         source = add_imports(source, ["", "", lines, "", ""])
     return source

@@ -264,7 +264,7 @@ def _needs(one: Definition, index: Index) -> Iterator[_Span]:
     It is the head of its class, the constructor, the bases, and names in it.
     """
     known, outer = index.definitions_in(one.path), one.qualname.rpartition(".")[0]
-    text = f"__init__\n{index.lines(one.path, one.line, one.end_line)}"
+    text = f"__init__\n{index.lines(one)}"
     for around in known:
         if around.qualname == outer:
             text += around.signature
@@ -290,7 +290,7 @@ def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
         return index.source(path)
 
     def worth(one: Definition) -> float:
-        text = index.lines(path, one.line, one.end_line)
+        text = index.lines(one)
         return sum(name.rpartition(".")[2] in text for name in names) / len(text)
 
     tests = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -33,6 +34,10 @@ def with_three_patches(make: Make) -> Project:
     return project
 
 
+def cases(xml: Path) -> list[ElementTree.Element]:
+    return list(ElementTree.parse(xml).iter("testcase"))
+
+
 def test_one_item_for_each_patch_also_in_junits_file(project: Project) -> None:
     xml = project.folder / "junit.xml"
     run = project.pytest(*RANK, "-v", f"--junitxml={xml}", "-n", "2")
@@ -41,8 +46,8 @@ def test_one_item_for_each_patch_also_in_junits_file(project: Project) -> None:
     shown = [line for line in run.out.splitlines() if ".diff" in line and "%]" in line]
     assert len(shown) == 3
     assert all(any(name in line for line in shown) for name in names)
-    cases = [case.get("name", "") for case in ElementTree.parse(xml).iter("testcase")]
-    assert sorted(cases) == sorted(f"patches.{name}" for name in names)
+    items = [case.get("name", "") for case in cases(xml)]
+    assert sorted(items) == sorted(f"patches.{name}" for name in names)
 
 
 def test_a_wrong_patch_is_no_failure_of_the_run(project: Project) -> None:
@@ -50,6 +55,9 @@ def test_a_wrong_patch_is_no_failure_of_the_run(project: Project) -> None:
     run = project.pytest(*RANK, f"--junitxml={xml}")
     assert run.code == 0, run.said
     assert not list(ElementTree.parse(xml).iter("failure"))
+    passed = {case.get("name"): case.findall(".//property")[0].get("value") for case in cases(xml)}
+    assert passed["patches.wrong.diff"] == "0 of 1"
+    assert passed["patches.right.diff"] == "1 of 1"
 
 
 def test_one_patch_by_its_name_and_few_words(project: Project) -> None:
