@@ -36,7 +36,12 @@ def set_up(parser: argparse.ArgumentParser, _: str) -> None:
 
 def _review(arguments: argparse.Namespace) -> None:
     folder, last = find_last_run(arguments.root)
-    tests = {f"T{number}": test for number, test in enumerate(bug_tests(last.tests), 1)}
+    # They are no bug tests any more once their report was read again.
+    shown = bug_tests(last.tests)
+    shown += [
+        one for one in last.tests if one.review is Review.REJECTED and one not in shown
+    ]
+    tests = {f"T{number}": test for number, test in enumerate(shown, 1)}
     values = {f"V{number}": value for number, value in enumerate(_values(last), 1)}
     keys = [*tests, *values]
     if not keys:

@@ -104,6 +104,8 @@ def test_a_test_that_was_accepted_is_believed_when_its_report_is_read_again(make
     again = project.issue(report)
     assert again.code == 1, again.said
     assert not again.report.bug_tests
+    assert project.run("pytest-brt", "review", "--accept", "T1").code == 0, "it is taken back"
+    assert project.issue(report).code == 0
 
 
 @pytest.fixture(scope="module")

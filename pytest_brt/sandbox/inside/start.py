@@ -66,12 +66,12 @@ def main():
         events.write(json.dumps(dict(fields, event=event, pid=os.getpid())) + "\n")
 
     send("start")  # by which process: another may speak later
-    script, is_early = tell_interpreter, sys.argv[1] == "interpreter"
-    is_early = is_early or is_pytest(order["packages"])
+    name, script = sys.argv[1], tell_interpreter
+    is_early = name == "interpreter" or is_pytest(order["packages"])
     if is_early:
         add_project(order["path"])
-    if sys.argv[1] != "interpreter":
-        script = importlib.import_module("_brt_" + sys.argv[1]).main
+    if name != "interpreter":
+        script = importlib.import_module("_brt_" + name).main
     sys.path[:] = [entry for entry in sys.path if entry != HERE]
     if not is_early:
         add_project(order["path"])
