@@ -312,13 +312,9 @@ class Session:
             if isinstance(result, PatchResult):
                 if result.refused:
                     pytest.skip(in_a_log(plain(result.refused.text)))
-                verdicts = [*result.verdicts.values()]
+                verdicts = list(result.verdicts.values())
                 passed = f"{verdicts.count(Verdict.PASS)} of {len(verdicts)}"
-                broken = len(result.regressions)
-                item.user_properties += [
-                    ("bug tests passed", passed),
-                    ("tests broken", broken),
-                ]
+                item.user_properties.append(("bug tests passed", passed))
         elif not (isinstance(error, ModelProblem) and self._why_no_answer):
             pytest.fail(in_a_log(_failure(error)), pytrace=False)
 

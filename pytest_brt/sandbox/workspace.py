@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 
 from pytest_brt.bounded import is_file, is_folder
 from pytest_brt.errors import SandboxProblem, UnsafeChange
@@ -63,6 +64,8 @@ class Scratch:
         self.path = Path(tempfile.mkdtemp(prefix="brt-", dir=place))
         # Root's tests run as somebody else, who has to come through to a folder of his own.
         self.path.chmod(0o711)
+        #: Who holds it makes a copy, or removes all.
+        self._making = Lock()
         #: What Python compiled of the unpatched project.
         self.bytecode = self.path / "bytecode"
         self._cleaner = subprocess.Popen(
@@ -72,8 +75,9 @@ class Scratch:
         )
 
     def close(self) -> None:
-        """Remove the folder."""
-        self._cleaner.communicate()
+        """Remove the folder; no copy can be made any more."""
+        with self._making:  # else one that is being made would be there again
+            self._cleaner.communicate()
 
     @contextmanager
     def copied(
@@ -90,22 +94,27 @@ class Scratch:
         folder = Path(tempfile.mkdtemp(dir=self.path))
         copy = folder / "tree"
         try:
-            (folder / "tmp").mkdir()
-            # Where copies are made inside of the project, they are no part of it.
-            shutil.copytree(
-                self.root,
-                copy,
-                symlinks=True,
-                ignore=lambda *found: {*_left_out(*found), self.path.name},
-            )
-            # Tests are put into folders that may be read alone in the project.
-            _unlock(copy)
-            if self.bytecode.exists():
-                shutil.copytree(self.bytecode, copy, symlinks=True, dirs_exist_ok=True)
-            for change in sorted(changes, key=lambda change: change.content is not None):
-                _write(copy, change)
-            if user is not None:
-                subprocess.run(["chown", "-hR", f"{user}:{user}", str(folder)], check=True)
+            with self._making:
+                (folder / "tmp").mkdir()
+                # Where copies are made inside of the project, they are no part of it.
+                shutil.copytree(
+                    self.root,
+                    copy,
+                    symlinks=True,
+                    ignore=lambda *found: {*_left_out(*found), self.path.name},
+                )
+                # Tests are put into folders that may be read alone in the project.
+                _unlock(copy)
+                if self.bytecode.exists():
+                    shutil.copytree(self.bytecode, copy, symlinks=True, dirs_exist_ok=True)
+                for change in sorted(
+                    changes, key=lambda change: change.content is not None
+                ):
+                    _write(copy, change)
+                if user is not None:
+                    subprocess.run(
+                        ["chown", "-hR", f"{user}:{user}", str(folder)], check=True
+                    )
             yield copy
         finally:
             _unlock(folder)
