@@ -59,9 +59,9 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return None
     try:
         folder = Path(cache.mkdir("brt"))
-        is_users = Path(config.getini("cache_dir")).is_absolute()
-        if not (is_users or folder.resolve().is_relative_to(config.rootpath.resolve())):
-            return None
+        inside = folder.parent.resolve().is_relative_to(config.rootpath.resolve())
+        if not (inside or Path(config.getini("cache_dir")).is_absolute()):
+            return None  # the user named none: what leads elsewhere came with the project
         for path in (folder, *folder.iterdir()):
             if path.is_symlink():
                 path.unlink()

@@ -144,8 +144,9 @@ def _fits_into_memory(root: Path) -> bool:
         return False
     memory = os.statvfs(IN_MEMORY)
     size = sum((root / path).lstat().st_size for path in files_of(root))
-    is_large = memory.f_bavail * memory.f_frsize >= _COPIES * size + _WRITTEN
-    return is_large and not memory.f_flag & os.ST_NOEXEC
+    if memory.f_flag & os.ST_NOEXEC:
+        return False
+    return memory.f_bavail * memory.f_frsize >= _COPIES * size + _WRITTEN
 
 
 def _left_out(folder: str, names: Sequence[str]) -> set[str]:

@@ -62,3 +62,15 @@ def test_a_linked_cache_is_replaced(project: pytest.Pytester, tmp_path: Path) ->
     assert project.runpytest_subprocess("--brt-issue=clamp.md").ret == 0
     assert not any(outside.iterdir())
     assert (project.path / ".pytest_cache/d/brt/last-run.json").is_file()
+
+
+@pytest.mark.parametrize("link", [".pytest_cache", ".pytest_cache/d"])
+def test_nothing_is_kept_where_a_cache_leads(
+    project: pytest.Pytester, tmp_path: Path, link: str
+) -> None:
+    (tmp_path / "outside").mkdir()
+    place = project.path / link
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(tmp_path / "outside")
+    assert project.runpytest_subprocess("--brt-issue=clamp.md").ret == 0
+    assert not list((tmp_path / "outside").rglob("last-run.json"))
