@@ -50,8 +50,6 @@ _NONSENSE = (
     OverflowError,
     RecursionError,
 )
-#: Characters of a refusal that are read.
-_REFUSAL = 2000
 _HINTS = {
     401: " (set PYTEST_BRT_SERVER_KEY)",
     404: " (is that one of its models? see 'pytest-brt models')",
@@ -217,7 +215,7 @@ class Server:
         status, text = self.send("/chat/completions", min(left, _LONGEST), fields)
         if status == 200:
             return text
-        text = text[:_REFUSAL]
+        text = text[:2000]  # a refusal is short
         if status < 500 and _TOO_LONG.search(text):
             self.context = self.context * 3 // 4
             raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
@@ -264,7 +262,7 @@ class Server:
         sent = None if body is None else json.dumps(body).encode()
         # The connection's own limit is one of silence.
         timer = Timer(seconds, _cut, [connection])
-        end = time.monotonic() + seconds
+        timer.daemon, end = True, time.monotonic() + seconds
         timer.start()
         self._open.add(connection)
         try:
