@@ -32,6 +32,14 @@ def f():
         time.sleep(1)
 """
 
+#: Runs the command; what a script's shell starts in the background ignores Ctrl-C.
+HEEDFUL = """
+import signal, sys
+from pytest_brt.cli.main import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main())
+"""
+
 
 def parents() -> dict[tuple[int, str], int]:
     """Return the parent of each process that runs, which is known by its number and its start."""
@@ -66,7 +74,7 @@ def test_a_signal_to_the_command_ends_all_of_it(
     copies = tmp_path_factory.mktemp("copies")
     write_tree(tmp_path, {"pkg/__init__.py": SOURCE, "issue.md": REPORT})
     started = subprocess.Popen(
-        [sys.executable, "-m", "pytest_brt", "issue", "issue.md", "--brt-timeout=100"],
+        [sys.executable, "-c", HEEDFUL, "issue", "issue.md", "--brt-timeout=100"],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(copies)},
         stdout=subprocess.DEVNULL,
