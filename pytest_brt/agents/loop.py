@@ -118,9 +118,8 @@ def is_loop(steps: Sequence[Step]) -> bool:
 def _take_step(agent: Agent, env: Workspace) -> bool:
     """Ask for a step and carry it out; what is wrong with it is answered. Say if it is the last."""
     reply = _ask(agent, env)
-    begin = (
-        time.monotonic() - env.model.usage.cost.seconds
-    )  # waiting for models is not meant
+    # Waiting for models is not meant.
+    begin = time.monotonic() - env.model.usage.cost.seconds
     call, thought, is_done = None, "", False
     try:
         offered = agent.offered(env.steps)

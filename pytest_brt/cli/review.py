@@ -36,8 +36,8 @@ def set_up(parser: argparse.ArgumentParser, _: str) -> None:
 
 def _review(arguments: argparse.Namespace) -> None:
     folder, last = find_last_run(arguments.root)
-    # They are no bug tests any more once their report was read again.
     shown = bug_tests(last.tests)
+    # What was rejected is no bug test any more once its report was read again.
     shown += [
         one for one in last.tests if one.review is Review.REJECTED and one not in shown
     ]

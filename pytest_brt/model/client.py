@@ -262,7 +262,8 @@ class Server:
         sent = None if body is None else json.dumps(body).encode()
         # The connection's own limit is one of silence.
         timer = Timer(seconds, _cut, [connection])
-        timer.daemon, end = True, time.monotonic() + seconds
+        timer.daemon = True
+        end = time.monotonic() + seconds
         timer.start()
         self._open.add(connection)
         try:

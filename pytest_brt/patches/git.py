@@ -87,16 +87,16 @@ def find_repository(folder: Path) -> Repository | None:
             if (git / named).resolve() != (work / ".git").resolve():
                 return None
         if (git / "HEAD").is_file() and (common / "objects").is_dir():
-            is_foreign = any(map(_is_elsewhere, (git, common)))
+            is_foreign = any(map(_is_elsewhere, {git, common}))
             return None if is_foreign else Repository(git=git, common=common, work=work)
     return None
 
 
 def _is_elsewhere(git: Path) -> bool:
     """Return whether something of a repository lies elsewhere, by a link or by its alternates."""
-    shown = [git, *(git / name for name in ("HEAD", "index", *_SHOWN))]
-    inside = (path for one in shown[1:] for path in one.rglob("*"))
-    is_linked = any(path.is_symlink() for path in (*shown, *inside))
+    shown = [git / name for name in ("HEAD", "index", *_SHOWN)]
+    inside = (path for one in shown for path in one.rglob("*"))
+    is_linked = any(path.is_symlink() for path in (git, *shown, *inside))
     return is_linked or (git / "objects/info/alternates").exists()
 
 

@@ -108,7 +108,7 @@ class Ranking:
             ranks=ranks,
             values=find_values(ranks, self.calls, tests),
             tellings=() if record.not_run else self._tell_apart(ranks),
-            tried=count_compared(ranks),
+            tried=count_compared(ranks, self.calls),
         )
 
     def _tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:

@@ -94,10 +94,10 @@ def _tests_in(
         file, source = root / path, decode(content)
         before = file.read_bytes() if file.is_file() else None
         support = tuple(other for other in ours if other is not change)
+        beside = test_key(source)  # it may change what a test does
         for node, code in altered_tests(before, content, collected).items():
-            # What stands beside it may change what it does.
             yield (
-                test_key(code) + test_key(source),
+                test_key(code) + beside,
                 CandidateTest(
                     id=content_id("brought", path, node, source, repr(support)),
                     name=node,

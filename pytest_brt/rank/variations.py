@@ -279,15 +279,14 @@ def _gives(given: Mapping[str, Outcome]) -> tuple[Given, ...]:
     )
 
 
-def count_compared(ranks: Sequence[Rank]) -> int:
+def count_compared(ranks: Sequence[Rank], calls: Iterable[Variation]) -> int:
     """Return how many calls give something on several patches that can be compared.
 
     None is what is given by a call that is made for what it does.
     """
-    results = [rank.result.outcomes for rank in ranks if rank.result.outcomes]
-    calls = zip(*results, strict=True) if len(results) > 1 else ()
+    rows = [gives.values() for _, gives in _rows(ranks, calls) if len(gives) > 1]
     return sum(
-        any(one.raised or one.text not in ("", "None") for one in call) for call in calls
+        any(one.raised or one.text not in ("", "None") for one in row) for row in rows
     )
 
 

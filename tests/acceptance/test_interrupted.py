@@ -66,6 +66,23 @@ def finished(project: pytest.Pytester) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict) and "patch" in value]
 
 
+def interrupted(project: pytest.Pytester, many: list[str]) -> subprocess.Popen[str]:
+    """Start it, and interrupt it once three patches are finished."""
+    started = subprocess.Popen(
+        many,
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    )
+    deadline = time.monotonic() + 300
+    while len(finished(project)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    return started
+
+
 def run_again(project: pytest.Pytester, many: list[str]) -> str:
     """Run it to its end, and return what it says."""
     done = subprocess.run(
@@ -86,18 +103,7 @@ def run_again(project: pytest.Pytester, many: list[str]) -> str:
 def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
     project: pytest.Pytester, many: list[str]
 ) -> None:
-    started = subprocess.Popen(
-        many,
-        cwd=project.path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-    )
-    deadline = time.monotonic() + 300
-    while len(finished(project)) < 3 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    started.send_signal(signal.SIGINT)
+    started = interrupted(project, many)
     output, _ = started.communicate(timeout=120)
     assert started.returncode == 2, output
     assert "\ncontinue: " in output
@@ -139,21 +145,10 @@ def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
 def test_what_was_finished_is_kept_where_it_is_interrupted_twice(
     project: pytest.Pytester, many: list[str]
 ) -> None:
-    with subprocess.Popen(
-        many,
-        cwd=project.path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-    ) as started:
-        deadline = time.monotonic() + 300
-        while len(finished(project)) < 3 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        started.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        started.send_signal(signal.SIGINT)
-        output, _ = started.communicate(timeout=120)
+    started = interrupted(project, many)
+    time.sleep(0.3)
+    started.send_signal(signal.SIGINT)
+    output, _ = started.communicate(timeout=120)
     assert "\ncontinue: " in output
     assert len(finished(project)) >= 3
 

@@ -66,7 +66,8 @@ def main():
         events.write(json.dumps(dict(fields, event=event, pid=os.getpid())) + "\n")
 
     send("start")  # by which process: another may speak later
-    name, script = sys.argv[1], tell_interpreter
+    name = sys.argv[1]
+    script = tell_interpreter
     is_early = name == "interpreter" or is_pytest(order["packages"])
     if is_early:
         add_project(order["path"])
