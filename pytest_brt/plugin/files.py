@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -136,8 +137,9 @@ def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
             f"{str(folder)!r} is, or lies in, a link: nothing is written through it"
         )
     for old in folder.glob("fix-*.diff"):
-        if read_bounded(old).startswith(_OURS):
-            old.unlink()
+        with suppress(OSError):  # what cannot be read is none of ours
+            if read_bounded(old).startswith(_OURS):
+                old.unlink()
     fixes = distinct(record.repairs)
     for fix, repair in fixes:
         header = render("patch", line=on_a_line, fix=fix, repair=repair, issue=issue)

@@ -30,16 +30,14 @@ from pytest_brt.types import (
 WARNINGS = ("interrupted", "not-tried", "put-at-top", "without-model")
 #: What to do about a test that may fail for another reason: where the report says nothing about
 #: what is right, and else.
-#: What to say of tests that do not know what is right, by what they check.
+#: What tests leave open that do not know what is right, by what they check; and what to do.
 _UNTOLD = {
-    kind: (
-        f"{text}; add to the report what should happen instead, as in '`f(1)` should return `2`'"
-    )
-    for kind, text in (
-        (OracleKind.GONE, "it only checks that the reported result is gone"),
-        (OracleKind.NO_RAISE, "it accepts any result"),
-    )
+    OracleKind.GONE: "it only checks that the reported result is gone",
+    OracleKind.NO_RAISE: "it accepts any result",
 }
+_SAY_WHAT_IS_RIGHT = (
+    "add to the report what should happen instead, as in '`f(1)` should return `2`'"
+)
 _ACCEPT = (
     "the report may mean something else; read the test, and accept it with 'pytest-brt review' "
     "if it is right"
@@ -106,7 +104,9 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
 
 def _possible(tests: Sequence[JudgedTest]) -> Answer:
     best, kinds = tests[0], [judged.test.oracle.kind for judged in tests]
-    hint = _ACCEPT if OracleKind.EQUALS in kinds else _UNTOLD.get(kinds[0], _ACCEPT)
+    hint, untold = _ACCEPT, _UNTOLD.get(kinds[0])
+    if untold and OracleKind.EQUALS not in kinds:
+        hint = f"{untold}; {_SAY_WHAT_IS_RIGHT}"
     return Answer(
         status=Status.POSSIBLE,
         text=f"Possibly reproduced: {best.test.name} fails ({how_sure(best)}), but {hint}.",
