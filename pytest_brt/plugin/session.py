@@ -104,8 +104,8 @@ class Hooks:
         """
 
     @staticmethod
-    def pytest_brt_finished(record: RunRecord) -> None:
-        """Look at everything that a run found out, after its last item."""
+    def pytest_brt_finished(report: Report) -> None:
+        """Look at all that a run found out, by the names of the JSON report, before it is shown."""
 
 
 class JobItem(pytest.Item):
@@ -359,12 +359,12 @@ class Session:
             session.exitstatus = pytest.ExitCode.INTERRUPTED  # as pytest told of Ctrl-C
         self.run.stop()
         record, bench, code = self.run.record(), self.bench, session.exitstatus
-        self.config.hook.pytest_brt_finished(record=record)
         is_over = code not in _BROKEN_OFF
         setting = replace(self.setting, ended=f"{datetime.now():%Y-%m-%d %H:%M}")
         report = build_report(record, setting, int(code))
         code = code or self._exit_code(report, record)
         self.report = replace(report, exit_code=int(code))
+        self.config.hook.pytest_brt_finished(report=self.report)
         said = list(write_all(self.report, record, self.options, bench))
         self._last_lines += [*self.run.problems, *map(str, said)]
         is_written = not any(isinstance(one, BrtError) for one in said)

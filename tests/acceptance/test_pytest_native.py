@@ -200,16 +200,15 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
             return {"echo": Strategy(attempt=attempt)}
 
         @pytest.hookimpl(optionalhook=True)
-        def pytest_brt_finished(record):
-            for attempt in record.attempts:
-                print("FINISHED", [judged.test.name for judged in attempt.tests])
+        def pytest_brt_finished(report):
+            print("FINISHED", report.exit_code, [test.name for test in report.tests])
         '''
     )
     options = ("-p", "echo_plugin", ISSUE, "--brt-strategy=echo", "-s")
     with serving(Model([], always="5", judge={})) as model:
         result = project.runpytest_subprocess(*options, model.option)
     assert result.ret == 0, result.stdout.str()
-    result.stdout.fnmatch_lines(["*FINISHED [[]'test_echo']*", "Reproduced: test_echo fails*"])
+    result.stdout.fnmatch_lines(["*FINISHED 0 [[]'test_echo']*", "Reproduced: test_echo fails*"])
     project.syspathinsert()
     without = project.runpytest_subprocess(*options)
     assert without.ret == 1
