@@ -130,6 +130,14 @@ def test_two_that_swallow_and_break_the_same_test_are_behind(make: Make) -> None
         assert ranking[name].disputed == ()
 
 
+def test_one_that_leads_and_breaks_a_test_is_not_surely_the_best(make: Make) -> None:
+    swallow = f"    try:\n    {WHOLE}    except ValueError:\n        return 0\n"
+    project = sizes(make, zero=swallow, noop=WHOLE.replace("number", "str(number)"))
+    ranking = project.rank("--brt-issue=issue.md").report.ranking
+    assert (ranking.status, ranking.leader) == ("unsure", "zero.diff")
+    assert ranking.reason == "breaks-tests"
+
+
 def test_another_exception_in_place_of_the_reported_one_does_not_pass(make: Make) -> None:
     project = sizes(
         make,
