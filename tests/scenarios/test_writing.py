@@ -363,6 +363,26 @@ def test_a_test_that_wants_another_value_than_the_report(
     assert False in findings.values()
 
 
+WANTS_THE_BUG = """\
+import pytest
+from interval import mean
+
+
+def test_mean():
+    with pytest.raises(ZeroDivisionError):
+        mean([])
+    assert mean([1]) == 3
+"""
+
+
+def test_a_test_that_wants_the_reported_exception(make: Make) -> None:
+    report = f"{MEAN_REPORT}\n`mean([])` raises `ZeroDivisionError`.\n"
+    project = make({**FILES, "mine.py": WANTS_THE_BUG, "issue.md": report})
+    run = project.run("pytest-brt", "check", "mine.py", "--issue", "issue.md", "--json")
+    _, findings = read_checks(run.out)["test_mean"]
+    assert (findings["fails"], findings["honest"]) == (True, False)
+
+
 def test_the_exit_code_of_a_check_is_the_answer(make: Make) -> None:
     project = make({**FILES, "mine.py": CLAMP_TEST, "issue.md": CLAMP_REPORT})
     assert project.run("pytest-brt", "check", "mine.py", "--issue", "issue.md").code == 0
