@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -37,21 +37,14 @@ class LastRun:
     #: Calls on which the leading patches of the last ranking differ, and the report's id.
     tellings: tuple[Telling, ...] = ()
     ranked: str = ""
-    #: What a person said of tests of earlier runs, by id: of those of other reports too.
-    earlier: dict[str, Review] = field(default_factory=dict)
-    #: The tests of other reports that a person accepted.
+    #: The tests of other reports that a person accepted or rejected.
     others: tuple[JudgedTest, ...] = ()
 
     @property
-    def accepted(self) -> tuple[JudgedTest, ...]:
-        """The tests that a person accepted, of whatever report."""
+    def reviewed(self) -> tuple[JudgedTest, ...]:
+        """The tests that a person accepted or rejected, of whatever report."""
         tests = (*self.tests, *self.others)
-        return tuple(judged for judged in tests if judged.review is Review.ACCEPTED)
-
-    @property
-    def reviews(self) -> dict[str, Review]:
-        """What a person said of tests, by id."""
-        return {**self.earlier, **{judged.test.id: judged.review for judged in self.tests}}
+        return tuple(judged for judged in tests if judged.review is not Review.OPEN)
 
     def followed_by(self, record: RunRecord) -> LastRun:
         """Return what to keep after a run at reports.
@@ -61,19 +54,12 @@ class LastRun:
         made = [judged for attempt in record.attempts for judged in attempt.tests]
         ids = {judged.test.id for judged in made}
         issues = {issue.id for issue in record.issues}
-        gone = [
-            judged
-            for judged in self.tests
-            if judged.review is not Review.OPEN
-            and judged.test.issue in issues
-            and judged.test.id not in ids
-        ]
+        gone = [judged for judged in self.reviewed if judged.test.id not in ids]
         reports = ", ".join(issue.source for issue in record.issues)
         return LastRun(
-            tests=(*made, *gone),
+            tests=(*made, *(one for one in gone if one.test.issue in issues)),
             about=f"{reports}, {datetime.now():%Y-%m-%d %H:%M}",
-            earlier=self.reviews,
-            others=tuple(one for one in self.accepted if one.test.issue not in issues),
+            others=tuple(one for one in gone if one.test.issue not in issues),
         )
 
 

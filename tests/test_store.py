@@ -43,7 +43,7 @@ def test_what_a_person_said_of_tests_stays() -> None:
     later = last.followed_by(made_of("other", elsewhere))
     assert later.about.startswith("other.md, 20")
     assert later.tests == (elsewhere,)
-    assert later.reviews[said.test.id] is Review.ACCEPTED, "for the next run of that report"
+    assert later.reviewed == (said,), "for the next run of that report"
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:

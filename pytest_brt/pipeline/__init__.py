@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from pytest_brt.reproduce.strategy import Strategy, Workbench
-from pytest_brt.types import Issue, JudgedTest, Patch, PatchResult, Review
+from pytest_brt.types import Issue, JudgedTest, Patch, PatchResult
 from pytest_brt.types.note import value
 
 if TYPE_CHECKING:  # only a run that ranks or repairs imports what that needs
@@ -43,9 +43,8 @@ class Plan:
     #: Finds and judges the tests that were given; called once.
     given: Callable[[], Tests] | None = None
     patches: tuple[Patch, ...] = ()
-    #: What a person said of tests that were made before, by id, and those that are right.
-    reviews: Mapping[str, Review] = field(default_factory=dict)
-    accepted: Tests = ()
+    #: Tests that were made before, of which a person said whether they are right.
+    reviewed: Tests = ()
     #: Id of the report that patches are ranked for, those of a repair too; "" for none.
     ranked: str = ""
     #: Strategies that write fixes, and places that the user names for them, as in PATH:FIRST-LAST.

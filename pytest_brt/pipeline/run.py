@@ -178,7 +178,11 @@ class Run:
 
     def _accepted(self, job: Job) -> Tests:
         """Return the tests of a report that a person accepted before, as they do now."""
-        tests = tuple(one for one in self.plan.accepted if one.test.issue == job.issue)
+        tests = tuple(
+            one
+            for one in self.plan.reviewed
+            if one.review is Review.ACCEPTED and one.test.issue == job.issue
+        )
         return rejudge(tests, self.bench.engine) if tests and not job.index else ()
 
     @cached_property
@@ -262,7 +266,8 @@ class Run:
 
     def _attempts(self) -> tuple[Attempt, ...]:
         """Return the attempts, as far as they got, with what a person said of their tests."""
-        attempts, reviews = [], self.plan.reviews
+        attempts = []
+        reviews = {judged.test.id: judged.review for judged in self.plan.reviewed}
         for job in self.plan.attempts():
             if found := self._found.get(job):
                 tests = (

@@ -39,7 +39,7 @@ from pytest_brt.plugin.options import read_options
 from pytest_brt.project.layout import hash_of
 from pytest_brt.project.pytest_config import find_root
 from pytest_brt.render.answer import reviewed
-from pytest_brt.render.forms import summary
+from pytest_brt.render.forms import show_summary
 from pytest_brt.render.report import Report, Setting, build_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.strategy import Workbench
@@ -201,8 +201,7 @@ class Session:
         self.plan = Plan(
             issues=issues,
             patches=patches,
-            reviews=last.reviews,
-            accepted=last.accepted,
+            reviewed=last.reviewed,
             ranked=next(ranked, ""),
             strategies=tests,
             agents=fixes,
@@ -449,16 +448,3 @@ def _interrupt_on_signals(config: pytest.Config) -> None:
 
 def _restore_default(number: int) -> None:
     signal.signal(number, signal.SIG_DFL)
-
-
-def show_summary(
-    reporter: pytest.TerminalReporter, report: Report, *, is_written: bool | None = False
-) -> None:
-    """Show the answer, what it rests on, and the tests."""
-    reporter.ensure_newline()
-    verbosity = reporter.config.get_verbosity()
-    for text, style in summary(report, verbosity, is_written=is_written):
-        if style in ("=", "-"):
-            reporter.section(text, sep=style)
-        else:
-            show(reporter, text, **dict.fromkeys(style.split(), True))

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
+from typing import Any
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
@@ -19,7 +20,7 @@ from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 from pytest_brt.render.answer import WARNINGS
 from pytest_brt.render.report import Report
 from pytest_brt.render.words import count, cut
-from pytest_brt.shown import on_a_line, plain
+from pytest_brt.shown import on_a_line, plain, show
 
 #: What Markdown or HTML would take for more than text, and what would notify somebody.
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#|~@!&]")
@@ -33,20 +34,22 @@ _CODE = re.compile(
 )
 
 
-def summary(
-    report: Report, verbosity: int = 0, *, is_written: bool | None = False
-) -> Iterator[tuple[str, str]]:
-    """Yield a sentence per report and ranking, the best bug test or a table, and what to do next.
+def show_summary(reporter: Any, report: Report, *, is_written: bool | None = False) -> None:
+    """Show a sentence per report and ranking, the best bug test or a table, and what to do next.
 
-    With each line comes how it is set off: "bold", "green" or "yellow", some of them, or "=" or "-"
-    for a heading.
     ``-v`` shows the rest, ``-q`` the sentences alone. `is_written` says whether the tests were
     written into the project; None shows none.
     """
+    reporter.ensure_newline()
+    most = max(reporter.config.get_verbosity(), -1)
     for line in _filled("terminal.jinja", report, is_written=is_written).splitlines():
         level, style, text = line.split("|", 2)
-        if int(level) <= max(verbosity, -1):
-            yield text, style
+        if int(level) > most:
+            continue
+        if style in ("=", "-"):
+            reporter.section(text, sep=style)
+        else:
+            show(reporter, text, **dict.fromkeys(style.split(), True))
 
 
 def html(report: Report) -> str:

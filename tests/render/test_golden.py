@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.plugin.session import show_summary
-from pytest_brt.render.forms import html, markdown
+from pytest_brt.render.forms import html, markdown, show_summary
 from pytest_brt.types import RunRecord
 from tests.render.pages import report_of
 from tests.render.samples import SAMPLES
