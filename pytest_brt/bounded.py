@@ -33,14 +33,14 @@ def read_bounded(path: Path, most: int = MOST_TEXT) -> bytes:
     return data
 
 
-def bounded_text(path: Path, most: int = MOST_TEXT) -> str:
+def bounded_text(path: Path) -> str:
     """Return the text of the UTF-8 file at `path`, with ends of lines as Python has them.
 
     Raises:
         OSError: as `read_bounded` does.
         UnicodeDecodeError: it is not UTF-8.
     """
-    text = read_bounded(path, most).decode("utf-8")
+    text = read_bounded(path).decode("utf-8")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -156,10 +156,8 @@ class Session:
         self.config, option = config, config.option
         # Before xdist looks: one process drives all work, and its ``-n K`` means jobs.
         if getattr(option, "numprocesses", None):
-            option.brt_jobs, option.dist = (
-                option.brt_jobs or [str(option.numprocesses)],
-                "no",
-            )
+            option.brt_jobs = option.brt_jobs or [str(option.numprocesses)]
+            option.dist = "no"
         config.pluginmanager.add_hookspecs(Hooks)
         _interrupt_on_signals(config)
         try:
@@ -412,9 +410,7 @@ class Session:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""
         if self.report is not None:
-            write = self.options.write
-            is_written = None if write == "no" else write != "diff"
-            show_summary(terminalreporter, self.report, is_written=is_written)
+            show_summary(terminalreporter, self.report, self.options.write)
             for text in self._last_lines:
                 show(terminalreporter, text)
 

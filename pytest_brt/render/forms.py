@@ -34,15 +34,14 @@ _CODE = re.compile(
 )
 
 
-def show_summary(reporter: Any, report: Report, *, is_written: bool | None = False) -> None:
+def show_summary(reporter: Any, report: Report, write: str = "diff") -> None:
     """Show a sentence per report and ranking, the best bug test or a table, and what to do next.
 
-    ``-v`` shows the rest, ``-q`` the sentences alone. `is_written` says whether the tests were
-    written into the project; None shows none.
+    ``-v`` shows the rest, ``-q`` the sentences alone. `write` is what `--brt-write` says.
     """
     reporter.ensure_newline()
     most = max(reporter.config.get_verbosity(), -1)
-    for line in _filled("terminal.jinja", report, is_written=is_written).splitlines():
+    for line in _filled("terminal.jinja", report, write=write).splitlines():
         level, style, text = line.split("|", 2)
         if int(level) > most:
             continue
