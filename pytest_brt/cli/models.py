@@ -19,7 +19,7 @@ from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.child import engines
 from pytest_brt.model.model import open_model
 from pytest_brt.model.replies import Replies
-from pytest_brt.model.request import Message, Request, Usage
+from pytest_brt.model.request import Message, Request
 from pytest_brt.model.spec import PORTS, gguf_files, read_spec
 from pytest_brt.render.report import Report
 from pytest_brt.shown import say
@@ -76,13 +76,13 @@ def _found() -> Iterator[str]:
 
 def _one_token(text: str) -> str:
     """Return how long a model takes for one token, or why it has none."""
-    usage = Usage(deadline=time.monotonic() + 120)
-    model = open_model(read_spec(text), Replies(None)).paid_by(usage)
+    model = open_model(read_spec(text), Replies(None))
+    model.usage.deadline = time.monotonic() + 120
     try:
         model.text(Request(messages=(Message("user", "Say yes."),), max_tokens=1))
     except BrtError as problem:
         return str(problem)
-    return f"a token in {usage.cost.seconds:.1f} s"
+    return f"a token in {model.usage.cost.seconds:.1f} s"
 
 
 def _measured(spec: str) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -18,7 +17,7 @@ from pytest_brt.model.spec import read_spec
 from pytest_brt.pipeline import Tests
 from pytest_brt.plugin.options import Options
 from pytest_brt.report.github import find_address, read_report
-from pytest_brt.report.load import load_issue
+from pytest_brt.report.load import load_issue, read_issue
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.sandbox.process import Limits
@@ -85,7 +84,7 @@ def read_issues(options: Options, root: Path, stdin: TextIO) -> tuple[Issue, ...
             from pytest_brt.patches.sources import complete
 
             text = read_report(complete(address, root))
-            issue = replace(load_issue("-", BytesIO(text)), source=source)
+            issue = read_issue(text.decode("utf-8", "replace"), source)
         issues[issue.id] = issue
     if options.rank_fixes and len(issues) > 1:
         raise UsageProblem(
@@ -166,7 +165,6 @@ def choose_strategies(
             names = ", ".join(sorted(known))
             raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {names})")
     wanted = [name for name in options.strategy if name in tests] or ["auto"]
-    agents = [name for name in options.strategy if name in fixes] or ["auto"]
     if options.model == "none":  # `auto` is replay: all that there is then
         wanted = ["replay" if name == "auto" else name for name in wanted]
         if options.repair or any(tests[name].asks for name in wanted):
@@ -175,12 +173,13 @@ def choose_strategies(
                 "gguf:FILE, or see 'pytest-brt models')"
             )
     number = options.samples
-    return (
-        {name: tests[name].sampled(number) for name in wanted},
-        {name: replace(fixes[name], runs=number or fixes[name].runs) for name in agents}
-        if options.repair
-        else {},
-    )
+    strategies = {name: tests[name].sampled(number) for name in wanted}
+    if not options.repair:
+        return strategies, {}
+    agents = [name for name in options.strategy if name in fixes] or ["auto"]
+    return strategies, {
+        name: replace(fixes[name], runs=number or fixes[name].runs) for name in agents
+    }
 
 
 def rankable(last: LastRun, patches: Iterable[Patch]) -> LastRun | None:
