@@ -11,11 +11,11 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.asked_call import stating
 from pytest_brt.oracle.judge import accepted
 from pytest_brt.rank.variations import existing_test
-from pytest_brt.render.answer import bug_tests, how_sure, reviewed
+from pytest_brt.render.answer import how_sure, reviewed
 from pytest_brt.render.words import code_words, count, given_words
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import LastRun, find_last_run, save_last_run
-from pytest_brt.types import UNPATCHED, JudgedTest, Review
+from pytest_brt.types import UNPATCHED, JudgedTest, Review, bug_tests
 
 
 def set_up(parser: argparse.ArgumentParser, _: str) -> None:

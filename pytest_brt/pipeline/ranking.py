@@ -73,9 +73,9 @@ class Ranking:
             tests, self._pool, bench.engine, next(facts, None), bench.repeat
         )
 
-    def vary(self, candidates: Tests) -> None:
+    def vary(self, judged: Tests) -> None:
         """Find what the bug tests call, else what existing ones do, and variations of that."""
-        tests = tuple(judged.test for judged in candidates)
+        tests = tuple(one.test for one in judged if one.judgement.candidate)
         if not tests and self._plan.guard != 0:
             tests = find_existing_calls(self.guard.files, self._pool)
         self.calls = find_variations(tests, self._bench.engine)

@@ -26,6 +26,7 @@ from pytest_brt.types import (
     Place,
     Review,
     RunRecord,
+    bug_tests,
     distinct,
 )
 
@@ -90,7 +91,7 @@ class Run:
         if needed:
             if patches:
                 self._brought = self._ranking.judge_brought()
-            tests = _candidates(self.tests(plan.ranked))
+            tests = self.tests(plan.ranked)
             self._tell(
                 "no call of a bug test was varied", partial(self._ranking.vary, tests)
             )
@@ -156,7 +157,7 @@ class Run:
         try:
             attempt = strategy.attempt(self._issues[job.issue], job.index, own)
             attempt = replace(attempt, tests=(*self._accepted(job), *attempt.tests))
-            if attempt.settled and not job.index and not _candidates(attempt.tests):
+            if attempt.settled and not job.index and not bug_tests(attempt.tests):
                 attempt = replace(attempt, fix=_find_fix(attempt.settled[0], own))
             keep(attempt)
         except OutOfTime as over:
@@ -199,7 +200,7 @@ class Run:
         """
         assert job.patch is not None, "such jobs have one"
         tests, journal = self.tests(job.issue), self.bench.journal
-        ids = (judged.test.id for judged in _candidates(tests))
+        ids = (judged.test.id for judged in bug_tests(tests))
         names = job.name, job.patch.id, *ids
         result = journal.get(PatchResult, *names)
         if result is None:
@@ -216,14 +217,14 @@ class Run:
         from pytest_brt.pipeline.repairs import repair
 
         plan, issue = self.plan, self._issues[self.plan.ranked]
-        failing = [t for t in _candidates(self.tests(issue.id)) if t not in self._brought]
+        failing = bug_tests(t for t in self.tests(issue.id) if t not in self._brought)
         with self.bench.open_index() as index:
             open_work = partial(
                 RepairWork,
                 issue=issue,
                 index=index,
                 engine=self.bench.engine,
-                failing=tuple(sorted(failing, key=lambda t: -t.judgement.confidence)),
+                failing=tuple(failing),
                 guard=self._ranking.guard,
                 is_guarded=plan.guard != 0,
                 jobs=plan.jobs,
@@ -241,7 +242,7 @@ class Run:
         """Look where bugs of reports may be, for those who want to know or got no test."""
         asked = {job.issue for job in self.futures}
         for issue in self.plan.issues:
-            is_wanted = self.plan.wants_places or not _candidates(self.tests(issue.id))
+            is_wanted = self.plan.wants_places or not bug_tests(self.tests(issue.id))
             if issue.id in asked and is_wanted:
                 self.bench.say(f"{issue.source}: looking for the likeliest places")
                 with self.bench.open_index() as index:
@@ -302,10 +303,6 @@ class Run:
         if results:
             return self._ranking.rank(record, results, self.tests(plan.ranked))
         return record
-
-
-def _candidates(tests: Iterable[JudgedTest]) -> Tests:
-    return tuple(judged for judged in tests if judged.judgement.candidate)
 
 
 def _find_fix(settled: JudgedTest, bench: Workbench) -> Fix | None:

@@ -12,7 +12,6 @@ from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, EditProblem, StoreProblem
 from pytest_brt.plugin.options import FORMS, Options
-from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.report import Report
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.sandbox.placing import Test
@@ -27,6 +26,7 @@ from pytest_brt.types import (
     RunRecord,
     Trajectory,
     Verdict,
+    bug_tests,
     distinct,
 )
 

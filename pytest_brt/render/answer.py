@@ -23,6 +23,7 @@ from pytest_brt.types import (
     Standing,
     Status,
     Verdict,
+    bug_tests,
     tied,
 )
 
@@ -71,12 +72,6 @@ _NAMED = 4
 
 
 # -- reports ----------------------------------------------------------------------------------
-
-
-def bug_tests(tests: Iterable[JudgedTest]) -> list[JudgedTest]:
-    """Return the bug tests, the likeliest first: those that count come before all others."""
-    candidates = (test for test in tests if test.judgement.candidate)
-    return sorted(candidates, key=lambda judged: -judged.judgement.confidence)
 
 
 def answer_issue(attempts: Sequence[Attempt]) -> Answer:

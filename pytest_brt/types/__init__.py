@@ -59,3 +59,4 @@ from pytest_brt.types.test import Review as Review
 from pytest_brt.types.test import Subject as Subject
 from pytest_brt.types.test import TestRun as TestRun
 from pytest_brt.types.test import Verdict as Verdict
+from pytest_brt.types.test import bug_tests as bug_tests

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from enum import StrEnum
 from typing import ClassVar
@@ -334,6 +335,12 @@ class JudgedTest:
     test: CandidateTest
     judgement: Judgement
     review: Review = Review.OPEN
+
+
+def bug_tests(tests: Iterable[JudgedTest]) -> list[JudgedTest]:
+    """Return the bug tests, the likeliest first: those that count come before all others."""
+    candidates = (test for test in tests if test.judgement.candidate)
+    return sorted(candidates, key=lambda judged: -judged.judgement.confidence)
 
 
 class Check(StrEnum):
