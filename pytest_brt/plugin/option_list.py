@@ -17,21 +17,21 @@ OPTIONS = (
      "write failing tests for a bug report: a file, '-' (stdin), or an issue or pull request on "
      "GitHub, as '#12' or OWNER/REPO#12; repeatable"),
     ("--rank-fixes", "PATH", "texts", None,
-     "rank patches by such tests: folders, files (*.diff, *.patch), branches, as in 'git:fix-*', "
+     "rank patches by bug tests: folders, files (*.diff, *.patch), branches, as in 'git:fix-*', "
      "and pull requests, as in '#12'; repeatable"),
     ("--brt-repair", "FILE", "text", None,
-     "write patches for a bug report, with a model, into brt-patches/NAME of the report"),
+     "write patches for a bug report NAME.md, with a model, into brt-patches/NAME"),
     ("--brt-tests", "PATH", "texts", None,
-     "rank by the tests of this file; repeatable"),
+     "rank by the tests in this file; repeatable"),
     ("--brt-strategy", "NAME", "names", "auto",
      "how tests are made: auto (default), replay (no model), libro, invert, agent; and fixes: auto "
-     "(default), repairagent, passerine; or several, with commas"),
+     "(default), repairagent, passerine; or several, separated by commas"),
     ("--brt-model", "SPEC", "text", "auto",
      "the model to ask: gguf:FILE, ollama:NAME, lmstudio:NAME, llama:NAME, vllm:NAME, "
      "server:localhost:PORT#NAME, none, or auto (default: PYTEST_BRT_MODEL, else the only file "
      "there is); with settings, as in gguf:FILE,context=8192"),
     ("--brt-budget", "TIME", "time", "15m",
-     "most time for asking models, as in 90s (default: 15m)"),
+     "time limit for asking models, as in 90s (default: 15m)"),
     ("--brt-write", "{no,diff,new,into}", "text", "diff",
      "show the tests as a diff (default), write a new test file, or add the best one to an "
      "existing file"),
@@ -40,15 +40,15 @@ OPTIONS = (
     ("--brt-env", "NAME=VALUE", "pairs", None,
      "environment variable for the tests; repeatable"),
     ("--brt-timeout", "TIME", "time", "60s",
-     "limit of one test (default: 60s); a third for statements"),
+     "time limit of one test (default: 60s); a third of it for code in a report"),
     ("--brt-sandbox", "NAME", "text", "auto",
      "isolation of tests and patches: auto (default), bubblewrap, landlock, none"),
     ("--brt-net", "{none,host}", "text", "none",
      "network of the tests: none (default), or the host's"),
     ("--brt-jobs", "N", "count", None,
-     "what runs at once (default: a job for each processor)"),
+     "parallel jobs (default: CPU count)"),
     ("--brt-guard", "SECONDS", "guard", "auto",
-     "run existing tests, too, for SECONDS in all; no for none; auto (default) for 2 s a patch"),
+     "time limit for existing tests: SECONDS in all, no for none, or auto (default: 2 s a patch)"),
     ("--brt-report", "FILE", "reports", None,
      "write what was found: *.html, *.md or *.json; repeatable"),
     ("--brt-edit-model", "SPEC", "text", None,
@@ -58,7 +58,7 @@ OPTIONS = (
     ("--brt-samples", "N", "count", None,
      "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)"),
     ("--brt-steps", "N", "count", None,
-     "most steps of one dialogue with a model (default: 25; 15 in auto, 40 in repairagent)"),
+     "maximum steps of one dialogue with a model (default: 25; 15 in auto, 40 in repairagent)"),
     ("--brt-buggy-file", "PATH[:LINES]", "texts", None,
      "file in which the bug is thought to be, and for a repair the lines, as in pkg/core.py:10-20 "
      "(default: what the report points at); repeatable"),
@@ -71,7 +71,7 @@ OPTIONS = (
     ("--brt-executor", "dask:ADDRESS", "text", None,
      "run patches on the workers of a Dask cluster, which see the project at the same path"),
     ("--brt-show", "DIR", "texts", None,
-     "one more folder that tests may read, as of libraries elsewhere; repeatable"),
+     "additional folder that tests may read, as for libraries elsewhere; repeatable"),
 )
 #: What a project may say in its pytest settings, as in ``brt_timeout = 90s``: how its tests are
 #: run. All else is for the user alone.
