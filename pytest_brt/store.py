@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 from pytest_brt.bounded import is_file, read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem, UsageProblem
-from pytest_brt.types import JudgedTest, Review, RunRecord, Telling
+from pytest_brt.types import JudgedTest, Review, RunRecord, Telling, made_tests
 from pytest_brt.types.note import value
 
 #: The file of what the last run left.
@@ -51,7 +51,7 @@ class LastRun:
 
         These are its tests, and those that a person judged and it did not make again.
         """
-        made = [judged for attempt in record.attempts for judged in attempt.tests]
+        made = made_tests(record.attempts)
         ids = {judged.test.id for judged in made}
         issues = {issue.id for issue in record.issues}
         gone = [judged for judged in self.reviewed if judged.test.id not in ids]

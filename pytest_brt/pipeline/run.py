@@ -28,6 +28,7 @@ from pytest_brt.types import (
     RunRecord,
     bug_tests,
     distinct,
+    made_tests,
 )
 
 if TYPE_CHECKING:  # what patches need is imported late: start-up time
@@ -262,8 +263,8 @@ class Run:
     def tests(self, issue: str) -> Tests:
         """Return the tests of a report, given ones, and those of its patches."""
         attempts = (attempt for attempt in self._attempts() if attempt.issue == issue)
-        made = (judged for attempt in attempts for judged in attempt.tests)
-        return (*made, *self._given, *(self._brought if issue == self.plan.ranked else ()))
+        brought = self._brought if issue == self.plan.ranked else ()
+        return (*made_tests(attempts), *self._given, *brought)
 
     def _attempts(self) -> tuple[Attempt, ...]:
         """Return the attempts, as far as they got, with what a person said of their tests."""

@@ -28,6 +28,7 @@ from pytest_brt.types import (
     Verdict,
     bug_tests,
     distinct,
+    made_tests,
 )
 
 #: Where patches of a repair are written, a folder for each report.
@@ -161,7 +162,7 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
         StoreProblem: one cannot be written.
     """
     for issue in record.issues:
-        made = (judged for attempt in record.attempts for judged in attempt.tests)
+        made = made_tests(record.attempts)
         found = bug_tests(one for one in made if one.test.issue == issue.id)
         sure = [judged for judged in found if judged.judgement.counts]
         if sure:

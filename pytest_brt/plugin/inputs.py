@@ -20,6 +20,7 @@ from pytest_brt.report.github import find_address, read_report
 from pytest_brt.report.load import load_issue, read_issue
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
@@ -214,11 +215,9 @@ def given_tests(
     Raises:
         UsageProblem: a file that the user names cannot be read.
     """
-    if not options.tests and last is None:
-        return None
-    from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
-
     if last is not None:
         return partial(rejudge, last.tests, bench.engine)
+    if not options.tests:
+        return None
     targets = load_targets(options.tests, bench.root, bench.engine.subject.test_root)
     return partial(judge_given, targets, bench.engine)

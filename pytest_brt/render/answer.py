@@ -24,6 +24,7 @@ from pytest_brt.types import (
     Status,
     Verdict,
     bug_tests,
+    made_tests,
     tied,
 )
 
@@ -79,7 +80,7 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
 
     As in "Reproduced: test_a fails, probably because of this bug (85% sure)."
     """
-    found = bug_tests(test for attempt in attempts for test in attempt.tests)
+    found = bug_tests(made_tests(attempts))
     for test in found:
         if test.judgement.reproduces:
             probably = "" if test.judgement.confidence == 1 else ", probably"
@@ -122,7 +123,7 @@ def _why_not(attempts: Sequence[Attempt]) -> Note:
     hints = [note.hint for note in notes if note.hint]
     if any(attempt.cost.calls for attempt in attempts):
         hints.append(_ASK_AGAIN)
-    for judged in (test for attempt in attempts for test in attempt.tests):
+    for judged in made_tests(attempts):
         text = f"no test made from the report shows it: {judged.judgement.reason}"
         hints.append(_HINTS.get(judged.judgement.verdict, "see -v"))
         return Note(code="other-tests", text=text, hint=hints[0])

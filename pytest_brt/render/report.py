@@ -38,6 +38,7 @@ from pytest_brt.types import (
     Standing,
     Telling,
     Verdict,
+    made_tests,
 )
 from pytest_brt.types.note import value
 
@@ -318,8 +319,8 @@ class Report:
 
 def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
     """Return the report of a run."""
-    made = (judged for one in record.attempts for judged in one.tests)
-    tests = [_test(judged, judged.test.issue) for judged in (*made, *record.brought)]
+    made = (*made_tests(record.attempts), *record.brought)
+    tests = [_test(judged, judged.test.issue) for judged in made]
     tests += [_test(judged, "") for judged in record.given]
     tests.sort(key=lambda one: (one.candidate, one.confidence), reverse=True)
     return Report(

@@ -34,6 +34,7 @@ from pytest_brt.types.record import RunRecord as RunRecord
 from pytest_brt.types.record import Step as Step
 from pytest_brt.types.record import Trajectory as Trajectory
 from pytest_brt.types.record import distinct as distinct
+from pytest_brt.types.record import made_tests as made_tests
 from pytest_brt.types.report import Block as Block
 from pytest_brt.types.report import BlockKind as BlockKind
 from pytest_brt.types.report import Issue as Issue

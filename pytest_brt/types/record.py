@@ -124,6 +124,11 @@ class Attempt:
     endings: tuple[Ending, ...] = ()
 
 
+def made_tests(attempts: Iterable[Attempt]) -> tuple[JudgedTest, ...]:
+    """Return the tests that were made, attempt by attempt."""
+    return tuple(judged for attempt in attempts for judged in attempt.tests)
+
+
 @value
 class Place:
     """A function, class or file where the bug may be."""
