@@ -23,7 +23,8 @@ from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import write_bytes
-from pytest_brt.types import Check, Examined, Verdict
+from pytest_brt.types import Check, Finding, Verdict
+from pytest_brt.types.note import value
 from pytest_brt.types.report import Reading
 
 _ABOUT = {
@@ -61,6 +62,20 @@ _DOES = {
     GateProof.UNTESTABLE: "cannot be run without the change",
     GateProof.FAILS_AFTER: "fails with the change",
 }
+
+
+@value
+class Examined:
+    """A test, and what was found of it."""
+
+    #: As pytest calls it.
+    test: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_bug_test(self) -> bool:
+        """Whether it is a bug test of the report: all answers are yes."""
+        return all(one.answer for one in self.findings)
 
 
 def set_up(parser: argparse.ArgumentParser, name: str) -> None:

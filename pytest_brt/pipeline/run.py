@@ -19,15 +19,16 @@ from pytest_brt.reproduce.user_tests import rejudge, with_review
 from pytest_brt.types import (
     Attempt,
     Fix,
+    FoundFix,
     Issue,
     JudgedTest,
     Note,
     PatchResult,
     Place,
+    Repair,
     Review,
     RunRecord,
     bug_tests,
-    distinct,
     made_tests,
 )
 
@@ -304,6 +305,15 @@ class Run:
         if results:
             return self._ranking.rank(record, results, self.tests(plan.ranked))
         return record
+
+
+def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
+    """Return the fixes of several repairs, of equal ones only the first."""
+    found: dict[str, tuple[FoundFix, Repair]] = {}
+    for repair in repairs:
+        for fix in repair.fixes:
+            found.setdefault(fix.key, (fix, repair))
+    return tuple(found.values())
 
 
 def _find_fix(settled: JudgedTest, bench: Workbench) -> Fix | None:

@@ -11,6 +11,7 @@ from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, EditProblem, StoreProblem
+from pytest_brt.pipeline.run import distinct
 from pytest_brt.plugin.options import FORMS, Options
 from pytest_brt.render.report import Report
 from pytest_brt.reproduce.strategy import KEEP, Workbench
@@ -27,7 +28,6 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
     bug_tests,
-    distinct,
     made_tests,
 )
 

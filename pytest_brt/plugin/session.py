@@ -31,7 +31,7 @@ from pytest_brt import __version__
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, ModelProblem, UsageProblem
 from pytest_brt.pipeline import Job, Plan
-from pytest_brt.pipeline.run import Run
+from pytest_brt.pipeline.run import Run, distinct
 from pytest_brt.plugin import inputs
 from pytest_brt.plugin.files import write_all
 from pytest_brt.plugin.option_list import SESSION
@@ -46,7 +46,7 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.store import Journal, LastRun, load_last_run
-from pytest_brt.types import PatchResult, RunRecord, Status, Verdict, distinct
+from pytest_brt.types import PatchResult, RunRecord, Status, Verdict
 
 if TYPE_CHECKING:
     from pytest_brt.agents.loop import Agent

@@ -33,7 +33,6 @@ from pytest_brt.types.record import Repair as Repair
 from pytest_brt.types.record import RunRecord as RunRecord
 from pytest_brt.types.record import Step as Step
 from pytest_brt.types.record import Trajectory as Trajectory
-from pytest_brt.types.record import distinct as distinct
 from pytest_brt.types.record import made_tests as made_tests
 from pytest_brt.types.report import Block as Block
 from pytest_brt.types.report import BlockKind as BlockKind
@@ -45,7 +44,6 @@ from pytest_brt.types.test import Cause as Cause
 from pytest_brt.types.test import CauseCode as CauseCode
 from pytest_brt.types.test import Check as Check
 from pytest_brt.types.test import Evidence as Evidence
-from pytest_brt.types.test import Examined as Examined
 from pytest_brt.types.test import FileChange as FileChange
 from pytest_brt.types.test import Finding as Finding
 from pytest_brt.types.test import Frame as Frame

@@ -187,15 +187,6 @@ class Repair:
     trajectory: Trajectory | None = None
 
 
-def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
-    """Return the fixes of several repairs, of equal ones only the first."""
-    found: dict[str, tuple[FoundFix, Repair]] = {}
-    for repair in repairs:
-        for fix in repair.fixes:
-            found.setdefault(fix.key, (fix, repair))
-    return tuple(found.values())
-
-
 @value
 class RunRecord:
     """All that one invocation found out."""

@@ -367,17 +367,3 @@ class Finding:
     answer: bool | None
     #: Why, "" where there is nothing to say.
     said: str
-
-
-@value
-class Examined:
-    """A test, and what was found of it."""
-
-    #: As pytest calls it.
-    test: str
-    findings: tuple[Finding, ...]
-
-    @property
-    def is_bug_test(self) -> bool:
-        """Whether it is a bug test of the report: all answers are yes."""
-        return all(one.answer for one in self.findings)
