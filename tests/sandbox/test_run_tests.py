@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from threading import Event, Thread
 
@@ -91,18 +92,6 @@ def run_file(
     return {run.node: run for run in found}
 
 
-def test_a_test_that_ends_its_process_hides_no_other(runner: Runner) -> None:
-    source = (
-        "import os\ndef test_f(): os._exit(0)\ndef test_f_two(): assert 0\ndef test_f_3(): pass\n"
-    )
-    runs = run_file(runner, source)
-    assert {node: run.verdict for node, run in runs.items()} == {
-        "test_f": Verdict.CRASH,
-        "test_f_two": Verdict.FAIL,
-        "test_f_3": Verdict.PASS,
-    }
-
-
 def test_a_file_that_ends_its_process_hides_no_other(runner: Runner) -> None:
     sources = {"ends": "import os\nos._exit(0)\n", "passes": "def test_a(): pass\n"}
     tests = [
@@ -135,24 +124,6 @@ def test_other_code_than_the_patched_is_no_result(runner: Runner) -> None:
     run = run_file(runner, source, (patch,))["test_a"]
     assert run.verdict is Verdict.INVALID
     assert "/usr/lib/core.py" in run.cause.text
-
-
-def test_tests_that_bring_different_conftests_do_not_meet(runner: Runner) -> None:
-    tests = []
-    for value in (1, 2):
-        content = f"import pytest\n@pytest.fixture\ndef v(): return {value}\n".encode()
-        conftest = FileChange(path="tests/conftest.py", content=content)
-        source = f"def test_a(v): assert v == {value}\n"
-        tests.append(
-            Test(
-                id=f"{value}",
-                path="tests/test_v.py",
-                source=source,
-                node="test_a",
-                support=(conftest,),
-            )
-        )
-    assert {run.verdict for run in runner.run(tests)} == {Verdict.PASS}
 
 
 def test_bug_tests_leave_each_other_nothing(runner: Runner) -> None:
@@ -199,6 +170,8 @@ def test_nothing_that_a_process_reports_is_lost_where_this_one_is_busy(runner: R
     for _ in range(4):
         Thread(target=work, daemon=True).start()
     quick = Test(id="quick", path="tests/test_x.py", source="def test_a(): pass\n", node="test_a")
-    verdicts = {run.verdict for _ in range(20) for run in runner.run([quick])}
+    several = Runner(runner.subject, runner.sandbox, runner.limits, jobs=4)
+    with closing(several), ThreadPoolExecutor(4) as pool:
+        verdicts = {run.verdict for (run,) in pool.map(lambda _: several.run([quick]), range(20))}
     enough.set()
     assert verdicts == {Verdict.PASS}
