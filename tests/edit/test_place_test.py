@@ -143,35 +143,6 @@ def test_helpers_and_values_stand_above_the_test() -> None:
     )
 
 
-def test_method_of_the_class_that_fits() -> None:
-    assert_edit(
-        """\
-        from pkg import area
-
-        class TestArea:
-            def test_small(self):
-                assert area(1)
-
-        class TestOther:
-            def test_render(self): ...
-        """,
-        '''\
-        from pkg import area
-
-        class TestArea:
-            def test_small(self):
-                assert area(1)
-
-            def test_bug(self):
-                """It should be one."""
-                assert area(2) == 1
-
-        class TestOther:
-            def test_render(self): ...
-        ''',
-    )
-
-
 def test_no_class_takes_a_test_that_has_nothing_to_do_with_any() -> None:
     host = (
         b"class TestCircle:\n    def test_round(self): ...\n\n"
@@ -196,35 +167,15 @@ if __name__ == "__main__":
 
 
 def test_unittest() -> None:
+    body = 'with pytest.raises(ValueError):\n    area("x")\nassert area(2) == (1, 2)\n'
+    last = "        self.assertTrue(area(2))\n"
+    method = f"\n    def test_bug_one(self):\n{textwrap.indent(body, ' ' * 8)}"
+    after = UNITTEST.replace("import area\n", "import area\nimport pytest\n")
     assert_edit(
         UNITTEST,
-        """\
-        import unittest
-        from pkg import area
-        import pytest
-
-        class AreaTests(unittest.TestCase):
-            def testSmall(self):
-                self.assertEqual(area(1), 1)
-                self.assertTrue(area(2))
-
-            def test_bug_one(self):
-                with pytest.raises(ValueError):
-                    area("x")
-                assert area(2) == (1, 2)
-
-        if __name__ == "__main__":
-            unittest.main()
-        """,
-        """\
-        import pytest
-        from pkg import area
-
-        def test_bug_one():
-            with pytest.raises(ValueError):
-                area("x")
-            assert area(2) == (1, 2)
-        """,
+        after.replace(last, last + method),
+        "import pytest\nfrom pkg import area\n\ndef test_bug_one():\n"
+        + textwrap.indent(body, " " * 4),
     )
 
 
@@ -269,62 +220,26 @@ def test_host_that_is_no_python() -> None:
 
 
 def test_a_fixture_and_parameters_come_along() -> None:
-    assert_edit(
-        """\
-        import pytest
-        from pkg import area
-
-
-        def test_old():
-            assert area(1)
-            # The end of the old one.
-
-
-        # A note on the file.
-        """,
-        """\
-        import pytest
-        from pkg import area
-
-
-        def test_old():
-            assert area(1)
-            # The end of the old one.
-
-
-        # A note on the file.
-
-
-        @pytest.fixture
-        def wide():
-            return 2
-
-
-        # Two of them.
-        @pytest.mark.parametrize(
-            ("given", "found"),
-            [(1, 1), (2, 4)],
-        )
-        def test_bug(wide, given, found):
-            assert area(given) == found
-        """,
-        """\
-        import pytest
-        from pkg import area
-
-        @pytest.fixture
-        def wide():
-            return 2
-
-        # Two of them.
-        @pytest.mark.parametrize(
-            ("given", "found"),
-            [(1, 1), (2, 4)],
-        )
-        def test_bug(wide, given, found):
-            assert area(given) == found
-        """,
+    imports = "import pytest\nfrom pkg import area\n\n\n"
+    host = (
+        f"{imports}def test_old():\n    assert area(1)\n    # The end of the old one.\n\n\n"
+        "# A note on the file.\n"
     )
+    test = """\
+        @pytest.fixture
+        def wide():
+            return 2
+
+
+        # Two of them.
+        @pytest.mark.parametrize(
+            ("given", "found"),
+            [(1, 1), (2, 4)],
+        )
+        def test_bug(wide, given, found):
+            assert area(given) == found
+        """
+    assert_edit(host, f"{host}\n\n{dedent(test)}", imports + dedent(test))
 
 
 def test_a_method_is_written_with_the_indentation_of_its_class() -> None:
