@@ -171,6 +171,24 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("box = Box(1)", []), ("sums", ["actual [4]", "expected [3]"])],
     ),
+    "values below a heading": (
+        """
+        # Totals
+
+        ```python
+        total([1, 2])
+        ```
+
+        ### Current behavior
+
+        `4`
+
+        ### Expected behavior
+
+        `3`
+        """,
+        [("total([1, 2])", ["actual 4", "expected 3"])],
+    ),
 }
 
 

@@ -92,6 +92,18 @@ def run_file(
     return {run.node: run for run in found}
 
 
+def test_a_test_that_ends_its_process_hides_no_other(runner: Runner) -> None:
+    source = (
+        "import os\ndef test_f(): os._exit(0)\ndef test_f_two(): assert 0\ndef test_f_3(): pass\n"
+    )
+    runs = run_file(runner, source)
+    assert {node: run.verdict for node, run in runs.items()} == {
+        "test_f": Verdict.CRASH,
+        "test_f_two": Verdict.FAIL,
+        "test_f_3": Verdict.PASS,
+    }
+
+
 def test_a_file_that_ends_its_process_hides_no_other(runner: Runner) -> None:
     sources = {"ends": "import os\nos._exit(0)\n", "passes": "def test_a(): pass\n"}
     tests = [
