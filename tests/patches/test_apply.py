@@ -96,6 +96,13 @@ def test_a_crlf_file_keeps_its_line_ends(apply: Apply) -> None:
     assert applied.remarks == ()
 
 
+def test_an_lf_file_keeps_its_line_ends(apply: Apply) -> None:
+    body = " one = 1\r\n-two = 2\r\n+two = 20\r\n three = 3\r\n"
+    applied = apply(f"--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -1,3 +1,3 @@\n{body}")
+    assert [change.content for change in applied.changes] == [b"one = 1\ntwo = 20\nthree = 3\n"]
+    assert applied.remarks == (LENIENT,)
+
+
 @pytest.mark.parametrize(
     "header",
     [

@@ -54,6 +54,12 @@ def test_oracles(engine: Runner, text: str, kind: OracleKind, asserted: str) -> 
     assert asserted in (made[0].test.source or "")
 
 
+def test_of_two_shown_results_the_one_of_the_title_comes_first(engine: Runner) -> None:
+    text = "# double() is off\n\n```\n>>> double(2)\n5\n>>> first([7])\n7\n```\n"
+    first = made(engine, text).tests[0]
+    assert "assert double(2) != 5" in (first.test.source or "")
+
+
 def test_an_assertion_of_the_report_that_fails_is_a_test(engine: Runner) -> None:
     made = candidates(engine, "```python\nfrom pkg import double\nassert double(1) == 2\n```")
     assert made[0].judgement.evidence is Evidence.OWN_TEST
