@@ -21,15 +21,7 @@ from pytest_brt.rank.variations import (
     vary,
 )
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import (
-    FileChange,
-    Given,
-    JudgedTest,
-    OracleKind,
-    Outcome,
-    Rank,
-    Variation,
-)
+from pytest_brt.types import FileChange, Given, JudgedTest, OracleKind, Outcome, Rank, Variation
 from tests.support.projects import open_on
 from tests.support.rows import broken, judged, row
 from tests.support.trees import write_tree

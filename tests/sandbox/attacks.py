@@ -61,7 +61,9 @@ ATTACKS = {
     # What never ends, or ends what it runs in.
     "loops": _alone("while True: pass", TIMEOUT),
     "loops-while-loading": Attack(
-        source="while True: pass\ndef test_a(): pass\n", verdict=TIMEOUT, alone=True
+        source="import time\nwhile True: time.sleep(1)\ndef test_a(): pass\n",
+        verdict=TIMEOUT,
+        alone=True,
     ),
     "os-exit": _body("import os; os._exit(0)", CRASH, "exit status 0"),
     "os-exit-while-loading": Attack(
