@@ -147,7 +147,7 @@ def main() -> None:
     with scene(Path(folder), mark) as (words, folders):
         before = [digest(path) for path in (root, *folders)]
         sandbox = open_sandbox(isolation, shown=[str(Path(folder) / "shown")])
-        with ThreadPoolExecutor(4) as pool:
+        with ThreadPoolExecutor(2) as pool:
             done = list(pool.map(lambda names: run(names, words, root, sandbox), groups))
         pairs = zip((root, *folders), before, strict=True)
         changed = [str(path) for path, seen in pairs if digest(path) != seen]
