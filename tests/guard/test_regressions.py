@@ -119,7 +119,8 @@ class Counting(Runner):
         if not changes and not how.get("hash_seed"):
             self.plain += [test.path for test in tests]
             self.processes += 1
-        self.again += how.get("hash_seed", 0) > 0
+        if how.get("hash_seed"):
+            self.again += 1
         return super().run(tests, changes, **how)
 
 
@@ -136,15 +137,24 @@ def test_of_a_large_suite_the_nearest_files_are_run(tmp_path: Path) -> None:
     assert [one.test for one in guarded.regressions] == ["tests/test_core.py::test_double"]
 
 
-def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Runner, root: Path) -> None:
-    """All tests of the file are run there in one process."""
+@pytest.fixture(scope="module")
+def guarded(engine: Runner, root: Path) -> tuple[list[Guarded], Counting]:
+    """What is found of a right patch and of two that break the same tests, all at once."""
     counting = Counting(engine)
     guard = Guard(counting, seconds=60.0)
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda after: check(guard, root, after), (RIGHT, BREAKING)))
+    patches = (RIGHT, BREAKING, f"{BREAKING}\n\nMORE = 1\n")
+    with ThreadPoolExecutor(3) as pool:
+        return list(pool.map(lambda after: check(guard, root, after), patches)), counting
+
+
+def test_the_unpatched_tree_is_run_once_for_all_patches(
+    guarded: tuple[list[Guarded], Counting],
+) -> None:
+    """All tests of the file are run there in one process."""
+    found, counting = guarded
     assert counting.processes == 1
     assert sorted(counting.plain) == sorted(set(counting.plain))
-    assert [len(item.regressions) for item in found] == [1, 2]
+    assert [len(item.regressions) for item in found] == [1, 2, 2]
 
 
 def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: Path) -> None:
@@ -158,10 +168,10 @@ def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: P
     assert (len(first.tests), counting.processes) == (4, 0)
 
 
-def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, root: Path) -> None:
-    counting = Counting(engine)
-    guard = Guard(counting, seconds=60.0)
-    found, later = (check(guard, root, after) for after in (BREAKING, f"{BREAKING}\n\nMORE = 1\n"))
+def test_new_failures_are_named_and_confirmed_with_each_patch(
+    guarded: tuple[list[Guarded], Counting],
+) -> None:
+    (_, found, _), counting = guarded
     assert [regression.test for regression in found.regressions] == [
         "tests/test_pkg.py::test_double_is_a_number",
         "tests/test_pkg.py::test_double_pins_the_bug",
@@ -171,8 +181,7 @@ def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, ro
     assert [note.text for note in found.shortfalls] == [
         "left out, failing without a patch: 1 existing test"
     ]
-    assert len(later.regressions) == 2
-    assert counting.again == 2  # once with each patch
+    assert counting.again == 3  # once with each patch
 
 
 def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:
