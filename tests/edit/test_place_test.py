@@ -7,14 +7,8 @@ import pytest
 from pytest_brt.edit.add_tests import place
 from pytest_brt.errors import EditProblem
 
-TEST = """\
-from pkg import area
-
-
-def test_bug():
-    \"\"\"It should be one.\"\"\"
-    assert area(2) == 1
-"""
+BUG = 'def test_bug():\n    """It should be one."""\n    assert area(2) == 1\n'
+TEST = f"from pkg import area\n\n\n{BUG}"
 
 
 def placed(host: str, source: str = TEST) -> str:
@@ -35,7 +29,7 @@ def assert_edit(host: str, after: str, source: str = TEST) -> None:
 
 
 def test_function_at_the_end() -> None:
-    assert_edit(
+    host = dedent(
         '''\
         """Doc."""
         from __future__ import annotations
@@ -47,46 +41,17 @@ def test_function_at_the_end() -> None:
         def test_old(): ...
 
 
-        if __name__ == "__main__":
-            main()
-        ''',
-        '''\
-        """Doc."""
-        from __future__ import annotations
-
-        import os
-        from pkg import area, render
-
-
-        def test_old(): ...
-
-
-        def test_bug():
-            """It should be one."""
-            assert area(2) == 1
-
-
-        if __name__ == "__main__":
-            main()
-        ''',
+        '''
     )
+    main = 'if __name__ == "__main__":\n    main()\n'
+    after = host.replace("import render", "import area, render")
+    assert_edit(host + main, f"{after}{BUG}\n\n{main}")
 
 
 def test_no_final_newline_and_taken_names() -> None:
-    assert_edit(
-        "import pkg\ndef test_bug(): pass",
-        '''\
-        import pkg
-        from pkg import area
-
-        def test_bug(): pass
-
-
-        def test_bug_2():
-            """It should be one."""
-            assert area(2) == 1
-        ''',
-    )
+    taken = "def test_bug(): pass"
+    after = f"import pkg\nfrom pkg import area\n\n{taken}\n\n\n"
+    assert_edit(f"import pkg\n{taken}", after + BUG.replace("test_bug", "test_bug_2"))
 
 
 @pytest.mark.parametrize(
@@ -107,68 +72,13 @@ def test_what_means_something_else_in_the_file_goes_elsewhere(
 
 
 def test_helpers_and_values_stand_above_the_test() -> None:
+    helper, value = "def helper(): ...\n", "x = pkg.Thing()\n"
+    fresh = "def fresh():\n    return 1\n"
+    test = "def test_a():\n    assert helper() == fresh()\n"
     assert_edit(
-        """\
-        def helper(): ...
-        """,
-        """\
-        import pkg
-
-        def helper(): ...
-
-
-        x = pkg.Thing()
-
-
-        def fresh():
-            return 1
-
-
-        def test_a():
-            assert helper() == fresh()
-        """,
-        """\
-        import pkg
-
-        x = pkg.Thing()
-
-        def helper(): ...
-
-        def fresh():
-            return 1
-
-        def test_a():
-            assert helper() == fresh()
-        """,
-    )
-
-
-def test_method_of_the_class_that_fits() -> None:
-    assert_edit(
-        """\
-        from pkg import area
-
-        class TestArea:
-            def test_small(self):
-                assert area(1)
-
-        class TestOther:
-            def test_render(self): ...
-        """,
-        '''\
-        from pkg import area
-
-        class TestArea:
-            def test_small(self):
-                assert area(1)
-
-            def test_bug(self):
-                """It should be one."""
-                assert area(2) == 1
-
-        class TestOther:
-            def test_render(self): ...
-        ''',
+        helper,
+        "import pkg\n\n" + "\n\n".join((helper, value, fresh, test)),
+        "import pkg\n\n" + "\n".join((value, helper, fresh, test)),
     )
 
 
@@ -196,35 +106,15 @@ if __name__ == "__main__":
 
 
 def test_unittest() -> None:
+    body = 'with pytest.raises(ValueError):\n    area("x")\nassert area(2) == (1, 2)\n'
+    last = "        self.assertTrue(area(2))\n"
+    method = f"\n    def test_bug_one(self):\n{textwrap.indent(body, ' ' * 8)}"
+    after = UNITTEST.replace("import area\n", "import area\nimport pytest\n")
     assert_edit(
         UNITTEST,
-        """\
-        import unittest
-        from pkg import area
-        import pytest
-
-        class AreaTests(unittest.TestCase):
-            def testSmall(self):
-                self.assertEqual(area(1), 1)
-                self.assertTrue(area(2))
-
-            def test_bug_one(self):
-                with pytest.raises(ValueError):
-                    area("x")
-                assert area(2) == (1, 2)
-
-        if __name__ == "__main__":
-            unittest.main()
-        """,
-        """\
-        import pytest
-        from pkg import area
-
-        def test_bug_one():
-            with pytest.raises(ValueError):
-                area("x")
-            assert area(2) == (1, 2)
-        """,
+        after.replace(last, last + method),
+        "import pytest\nfrom pkg import area\n\ndef test_bug_one():\n"
+        + textwrap.indent(body, " " * 4),
     )
 
 
@@ -269,62 +159,26 @@ def test_host_that_is_no_python() -> None:
 
 
 def test_a_fixture_and_parameters_come_along() -> None:
-    assert_edit(
-        """\
-        import pytest
-        from pkg import area
-
-
-        def test_old():
-            assert area(1)
-            # The end of the old one.
-
-
-        # A note on the file.
-        """,
-        """\
-        import pytest
-        from pkg import area
-
-
-        def test_old():
-            assert area(1)
-            # The end of the old one.
-
-
-        # A note on the file.
-
-
-        @pytest.fixture
-        def wide():
-            return 2
-
-
-        # Two of them.
-        @pytest.mark.parametrize(
-            ("given", "found"),
-            [(1, 1), (2, 4)],
-        )
-        def test_bug(wide, given, found):
-            assert area(given) == found
-        """,
-        """\
-        import pytest
-        from pkg import area
-
-        @pytest.fixture
-        def wide():
-            return 2
-
-        # Two of them.
-        @pytest.mark.parametrize(
-            ("given", "found"),
-            [(1, 1), (2, 4)],
-        )
-        def test_bug(wide, given, found):
-            assert area(given) == found
-        """,
+    imports = "import pytest\nfrom pkg import area\n\n\n"
+    host = (
+        f"{imports}def test_old():\n    assert area(1)\n    # The end of the old one.\n\n\n"
+        "# A note on the file.\n"
     )
+    test = """\
+        @pytest.fixture
+        def wide():
+            return 2
+
+
+        # Two of them.
+        @pytest.mark.parametrize(
+            ("given", "found"),
+            [(1, 1), (2, 4)],
+        )
+        def test_bug(wide, given, found):
+            assert area(given) == found
+        """
+    assert_edit(host, f"{host}\n\n{dedent(test)}", imports + dedent(test))
 
 
 def test_a_method_is_written_with_the_indentation_of_its_class() -> None:

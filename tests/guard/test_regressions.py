@@ -53,9 +53,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(root: Path) -> Iterator[Runner]:
-    engine = open_on(root)
-    yield engine
-    engine.close()
+    with closing(open_on(root)) as engine:
+        yield engine
 
 
 def check(guard: Guard, root: Path, after: str) -> Guarded:
@@ -83,14 +82,11 @@ def test_a_project_whose_tests_are_called_otherwise_is_guarded(tmp_path: Path) -
     files = {"pytest.ini": settings, "cart/__init__.py": "", "cart/core.py": core}
     write_tree(tmp_path, {**files, "cart/tests.py": textwrap.dedent(tests)})
     change = FileChange(path="cart/core.py", content=core.replace("sum(prices) + 1", "''").encode())
-    engine = open_on(tmp_path)
-    try:
+    with closing(open_on(tmp_path)) as engine:
         guard = Guard(engine, seconds=60.0)
         _, found = guard.run([], (change,), touched_by([change], tmp_path))
         written = "from cart.core import total\n\ndef test_a():\n    assert total([]) == 1\n"
         assert run_one(engine, written).verdict is Verdict.PASS
-    finally:
-        engine.close()
     assert (found.ran, found.total) == (2, 2)
     assert [regression.test for regression in found.regressions] == [
         "cart/tests.py::check_number",
@@ -123,7 +119,8 @@ class Counting(Runner):
         if not changes and not how.get("hash_seed"):
             self.plain += [test.path for test in tests]
             self.processes += 1
-        self.again += how.get("hash_seed", 0) > 0
+        if how.get("hash_seed"):
+            self.again += 1
         return super().run(tests, changes, **how)
 
 
@@ -136,19 +133,28 @@ def test_of_a_large_suite_the_nearest_files_are_run(tmp_path: Path) -> None:
     files = {"pkg/__init__.py": "", "pkg/core.py": CORE, "tests/test_core.py": near, **far}
     write_tree(root, {**files, "tests/test_zz.py": slow})
     with closing(open_on(root)) as engine:
-        guarded = check(Guard(engine, seconds=0.5), root, CORE.replace(" + 1", ""))
+        guarded = check(Guard(engine, seconds=0.3), root, CORE.replace(" + 1", ""))
     assert [one.test for one in guarded.regressions] == ["tests/test_core.py::test_double"]
 
 
-def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Runner, root: Path) -> None:
-    """All tests of the file are run there in one process."""
+@pytest.fixture(scope="module")
+def guarded(engine: Runner, root: Path) -> tuple[list[Guarded], Counting]:
+    """What is found of a right patch and of two that break the same tests, all at once."""
     counting = Counting(engine)
     guard = Guard(counting, seconds=60.0)
+    patches = (RIGHT, BREAKING, f"{BREAKING}\n\nMORE = 1\n")
     with ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(lambda after: check(guard, root, after), (RIGHT, BREAKING, RIGHT)))
+        return list(pool.map(lambda after: check(guard, root, after), patches)), counting
+
+
+def test_the_unpatched_tree_is_run_once_for_all_patches(
+    guarded: tuple[list[Guarded], Counting],
+) -> None:
+    """All tests of the file are run there in one process."""
+    found, counting = guarded
     assert counting.processes == 1
     assert sorted(counting.plain) == sorted(set(counting.plain))
-    assert [len(item.regressions) for item in found] == [1, 2, 1]
+    assert [len(item.regressions) for item in found] == [1, 2, 2]
 
 
 def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: Path) -> None:
@@ -162,10 +168,10 @@ def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: P
     assert (len(first.tests), counting.processes) == (4, 0)
 
 
-def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, root: Path) -> None:
-    counting = Counting(engine)
-    guard = Guard(counting, seconds=60.0)
-    found, later = (check(guard, root, after) for after in (BREAKING, f"{BREAKING}\n\nMORE = 1\n"))
+def test_new_failures_are_named_and_confirmed_with_each_patch(
+    guarded: tuple[list[Guarded], Counting],
+) -> None:
+    (_, found, _), counting = guarded
     assert [regression.test for regression in found.regressions] == [
         "tests/test_pkg.py::test_double_is_a_number",
         "tests/test_pkg.py::test_double_pins_the_bug",
@@ -175,17 +181,13 @@ def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, ro
     assert [note.text for note in found.shortfalls] == [
         "left out, failing without a patch: 1 existing test"
     ]
-    assert len(later.regressions) == 2
-    assert counting.again == 2  # once with each patch
+    assert counting.again == 3  # once with each patch
 
 
 def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:
-    engine = open_on(root, seconds=2)
-    try:
-        hanging = CORE.replace("return 1\n", "import time\n    time.sleep(60)\n")
+    hanging = CORE.replace("return 1\n", "import time\n    time.sleep(60)\n")
+    with closing(open_on(root, seconds=2)) as engine:
         found = check(Guard(engine, seconds=60.0), root, hanging)
-    finally:
-        engine.close()
     assert [(item.test, item.reason) for item in found.regressions] == [
         ("tests/test_pkg.py::test_other", "did not end within 2 s")
     ]

@@ -119,19 +119,6 @@ class Usual(unittest.TestCase):
     ]
 
 
-def test_tests_that_are_new_or_changed() -> None:
-    before = "X = 1\n\ndef test_a(): pass\n\ndef test_b(): pass\n"
-    after = before.replace("test_b(): pass", "test_b(): f()") + "\ndef test_c(): pass\n"
-
-    def nodes(before: str | None, after: str) -> list[str]:
-        old = None if before is None else before.encode()
-        return [*altered_tests(old, after.encode())]
-
-    assert nodes(before, after) == ["test_b", "test_c"]
-    assert nodes(before, before.replace("X = 1", "X = 2")) == ["test_a", "test_b"]
-    assert nodes(None, before) == ["test_a", "test_b"]
-
-
 def test_the_nearest_files_come_first(tmp_path: Path) -> None:
     sources = {
         "tests/test_a.py": "def test_walk():\n    walk()\n",

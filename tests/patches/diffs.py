@@ -49,11 +49,8 @@ FILES = {
     "pkg/m.py": MODULE.encode(),
     "pkg/other.py": b"one = 1\ntwo = 2\nthree = 3\n",
     "pkg/crlf.py": b"one = 1\r\ntwo = 2\r\nthree = 3\r\n",
-    "pkg/no_end.py": b"one = 1\ntwo = 2",
-    "pkg/tabs.py": b"def f(x):\n\tif x:\n\t\treturn 1\n\treturn 2\n",
     "pkg/same.py": "".join(BLOCK.format(number) for number in range(4)).encode(),
     "pkg/caf\u00e9.py": "name = '\u00e9'\n".encode(),
-    "pkg/latin.py": b"# -*- coding: latin-1 -*-\nname = '\xe9'\nother = 1\n",
     "pkg/sp ace.py": b"one = 1\ntwo = 2\n",
     "pkg/old_syntax.py": b"print 'one'\nprint 'two'\n",
     "pkg/_fast.c": b"int one = 1;\n",
@@ -62,7 +59,6 @@ FILES = {
     "tests/test_m.py": b"def test_m():\n    assert False\n",
     "q.sql": b"-- one\nselect 1;\n-- two\n",
     "conftest.py": b"one = 1\n",
-    "setup.cfg": b"[metadata]\nname = pkg\n",
     "pyproject.toml": b'[project]\nname = "pkg"\n\n[tool.pytest.ini_options]\naddopts = "-q"\n',
 }
 

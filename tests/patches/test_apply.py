@@ -31,15 +31,7 @@ def left_out(path: str) -> Note:
         pytest.param(GIT, id="git"),
         pytest.param(PLAIN, id="plain"),
         pytest.param("--- pkg/m.py\n+++ pkg/m.py\n" + HUNK, id="no-prefix"),
-        pytest.param("--- i/pkg/m.py\n+++ w/pkg/m.py\n" + HUNK, id="mnemonic"),
         pytest.param("--- pkg-1.0.orig/pkg/m.py\n+++ pkg-1.0/pkg/m.py\n" + HUNK, id="folders"),
-        pytest.param("--- a/pkg/m.py\n+++ a/pkg/m.py\n" + HUNK, id="a-twice"),
-        pytest.param(
-            "--- pkg/m.py 2024-01-01 10:00:00 +0100\n+++ pkg/m.py 2024-01-02 10:00:00 +0100\n"
-            + HUNK,
-            id="timestamps-after-blank",
-        ),
-        pytest.param("--- a/pkg/m.py.orig\n+++ b/pkg/m.py\n" + HUNK, id="orig"),
         pytest.param(
             "Index: pkg/m.py\n" + "=" * 67 + "\n--- pkg/m.py\t(revision 41)\n"
             "+++ pkg/m.py\t(working copy)\n" + HUNK,
@@ -64,10 +56,8 @@ def test_exact_forms_apply_without_a_note(apply: Apply, text: str) -> None:
     "text",
     [
         pytest.param(PLAIN.replace("-3,6 +3,6", "-3,9 +3,2"), id="wrong-counts"),
-        pytest.param(PLAIN.replace("-3,6 +3,6", "-3,4 +3,4"), id="counts-too-small"),
         pytest.param(
-            PLAIN.replace("-3,6 +3,6", "-3,3 +3,3") + "\n\nprose\n",
-            id="wrong-counts-and-prose",
+            PLAIN.replace("-3,6 +3,6", "-3,3 +3,3") + "\n\nprose\n", id="wrong-counts-and-prose"
         ),
         pytest.param(PLAIN.replace("    ", "  "), id="blanks-damaged"),
     ],
@@ -113,47 +103,12 @@ def test_an_lf_file_keeps_its_line_ends(apply: Apply) -> None:
     assert applied.remarks == (LENIENT,)
 
 
-def test_a_line_end_that_is_added_is_as_written(apply: Apply) -> None:
-    text = (
-        "--- a/pkg/no_end.py\n+++ b/pkg/no_end.py\n@@ -2 +2 @@\n-two = 2\n"
-        "\\ No newline at end of file\n+two = 2\r\n"
-    )
-    applied = apply(text)
-    assert [change.content for change in applied.changes] == [b"one = 1\ntwo = 2\r\n"]
-    assert applied.remarks == ()
-
-
-def test_a_missing_newline_without_its_marker_is_lenient(apply: Apply) -> None:
-    text = (
-        "--- a/pkg/no_end.py\n+++ b/pkg/no_end.py\n@@ -1,2 +1,2 @@\n-one = 1\n+one = 10\n two = 2\n"
-    )
-    applied = apply(text)
-    assert [change.content for change in applied.changes] == [b"one = 10\ntwo = 2"]
-    assert applied.remarks == (LENIENT,)
-
-
-def test_tabs_turned_to_spaces_are_lenient(apply: Apply) -> None:
-    text = (
-        "--- a/pkg/tabs.py\n+++ b/pkg/tabs.py\n@@ -1,4 +1,4 @@\n def f(x):\n     if x:\n"
-        "         return 1\n-    return 2\n+\treturn 3\n"
-    )
-    applied = apply(text)
-    assert [change.content for change in applied.changes] == [
-        b"def f(x):\n\tif x:\n\t\treturn 1\n\treturn 3\n"
-    ]
-    assert applied.remarks == (LENIENT,)
-
-
 @pytest.mark.parametrize(
     "header",
     [
         "diff --git a/pkg/new.py b/pkg/new.py\nnew file mode 100644\n--- /dev/null\n"
         "+++ b/pkg/new.py",
-        "--- /dev/null\n+++ b/pkg/new.py",
         "--- /dev/null\n+++ pkg/new.py",
-        "diff --git i/pkg/new.py w/pkg/new.py\nnew file mode 100644\n--- /dev/null\n"
-        "+++ w/pkg/new.py",
-        "--- a/pkg/new.py\n+++ b/pkg/new.py",
         "--- a/pkg/new.py\t1970-01-01 00:00:00 +0000\n+++ b/pkg/new.py\t2024-01-01 10:00:00 +0000",
     ],
 )
@@ -182,15 +137,6 @@ def test_a_rename_with_a_change(after: Callable[[str], object]) -> None:
     assert after(text) == {"pkg/m.py": None, "pkg/n.py": FIXED}
 
 
-def test_two_files_that_change_names(after: Callable[[str], object]) -> None:
-    text = "".join(
-        f"diff --git a/pkg/{old} b/pkg/{new}\nsimilarity index 100%\n"
-        f"rename from pkg/{old}\nrename to pkg/{new}\n"
-        for old, new in (("m.py", "other.py"), ("other.py", "m.py"))
-    )
-    assert after(text) == {"pkg/m.py": FILES["pkg/other.py"], "pkg/other.py": FILES["pkg/m.py"]}
-
-
 def test_a_copy(after: Callable[[str], object]) -> None:
     text = (
         "diff --git a/pkg/other.py b/pkg/copy.py\nsimilarity index 100%\n"
@@ -215,15 +161,6 @@ def test_an_executable_stays_one(apply: Apply) -> None:
     assert change.executable
 
 
-def test_the_same_file_twice(after: Callable[[str], object]) -> None:
-    text = GIT + (
-        "diff --git a/pkg/m.py b/pkg/m.py\n--- a/pkg/m.py\n+++ b/pkg/m.py\n"
-        "@@ -4,5 +4,5 @@\n def first(x):\n     a = 1\n-    b = 20\n+    b = 21\n     c = 3\n"
-        "     return a + b + c + x\n"
-    )
-    assert after(text) == {"pkg/m.py": FIXED.replace(b"b = 20", b"b = 21")}
-
-
 def test_files_of_one_patch_are_made_and_changed_in_turn(after: Callable[[str], object]) -> None:
     text = (
         "--- /dev/null\n+++ b/pkg/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
@@ -240,18 +177,6 @@ def test_files_of_one_patch_are_made_and_changed_in_turn(after: Callable[[str], 
         "pkg/moved.py": b"one = 1\ntwo = 20\nthree = 3\n",
         "pkg/other.py": b"y = 1\n",
     }
-
-
-def test_damaged_blanks_in_one_file_leave_the_others_exact(apply: Apply) -> None:
-    text = (
-        PLAIN.replace("    ", "  ")
-        + "--- /dev/null\n+++ b/pkg/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
-        + "--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -1,3 +1,3 @@\n one = 1\n-two = 2\n+two = 20\n"
-        + " three = 3\n"
-    )
-    applied = apply(text)
-    assert [change.path for change in applied.changes] == ["pkg/m.py", "pkg/new.py", "pkg/other.py"]
-    assert applied.remarks[0] == LENIENT
 
 
 def test_attributes_that_a_patch_brings_change_no_line_end(after: Callable[[str], object]) -> None:
@@ -274,23 +199,6 @@ def test_names_beyond_ascii(after: Callable[[str], object], name: str) -> None:
     body = "@@ -1 +1 @@\n-name = '\u00e9'\n+name = '\u00fc'\n"
     text = f"diff --git {name}\n--- {old}\n+++ {new}\n{body}"
     assert after(text) == {"pkg/caf\u00e9.py": "name = '\u00fc'\n".encode()}
-
-
-def test_bytes_that_are_not_utf8(after: Callable[[str], object]) -> None:
-    text = (
-        b"--- a/pkg/latin.py\n+++ b/pkg/latin.py\n@@ -1,3 +1,3 @@\n # -*- coding: latin-1 -*-\n"
-        b"-name = '\xe9'\n+name = '\xfc'\n other = 1\n"
-    ).decode("utf-8", "surrogateescape")
-    assert after(text) == {"pkg/latin.py": FILES["pkg/latin.py"].replace(b"\xe9", b"\xfc")}
-
-
-@pytest.mark.parametrize("header", ["", "diff --git a/pkg/sp ace.py b/pkg/sp ace.py\n"])
-def test_a_blank_in_the_name(after: Callable[[str], object], header: str) -> None:
-    text = (
-        f"{header}--- a/pkg/sp ace.py\t\n+++ b/pkg/sp ace.py\t\n@@ -1,2 +1,2 @@\n-one = 1\n"
-        "+one = 10\n two = 2\n"
-    )
-    assert after(text) == {"pkg/sp ace.py": b"one = 10\ntwo = 2\n"}
 
 
 INNER = "     y = x\n-    # same\n+    # new\n     z = y\n     return z\n"
@@ -318,27 +226,15 @@ def test_binary_files_are_left_out(apply: Apply, data: str) -> None:
     assert applied.remarks == (left_out("pkg/new.bin"),)
 
 
-@pytest.mark.parametrize("path", ["tests/test_m.py", "conftest.py", "setup.cfg"])
-def test_what_judges_the_code_is_left_out(apply: Apply, path: str) -> None:
-    line = FILES[path].decode().splitlines()[-1]
-    count = len(FILES[path].splitlines())
-    text = PLAIN + f"--- a/{path}\n+++ b/{path}\n@@ -{count} +{count} @@\n-{line}\n+{line}  # x\n"
-    text = (
-        text
-        if count == 1
-        else text.replace(
-            f"@@ -{count} +{count} @@\n",
-            f"@@ -{count - 1},2 +{count - 1},2 @@\n {FILES[path].decode().splitlines()[-2]}\n",
-        )
-    )
-    applied = apply(text)
-    assert [change.path for change in applied.changes] == ["pkg/m.py"]
-    assert applied.remarks == (left_out(path),)
-
-
-@pytest.mark.parametrize("path", ["pytest.ini", "tox.ini", "sitecustomize.py", "evil.pth"])
-def test_new_files_that_judge_the_code_are_left_out(apply: Apply, path: str) -> None:
-    applied = apply(f"{PLAIN}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x = 1\n")
+@pytest.mark.parametrize(
+    ("path", "edit"),
+    [
+        ("conftest.py", "--- a/conftest.py\n+++ b/conftest.py\n@@ -1 +1 @@\n-one = 1\n+one = 2\n"),
+        ("evil.pth", "--- /dev/null\n+++ b/evil.pth\n@@ -0,0 +1 @@\n+x = 1\n"),
+    ],
+)
+def test_what_judges_the_code_is_left_out(apply: Apply, path: str, edit: str) -> None:
+    applied = apply(PLAIN + edit)
     assert [change.path for change in applied.changes] == ["pkg/m.py"]
     assert applied.remarks == (left_out(path),)
 

@@ -103,7 +103,7 @@ def test_linked_worktrees_are_read(marked: tuple[Path, Path], tmp_path: Path) ->
 
 def test_git_may_not_fill_the_disk(tmp_path: Path) -> None:
     _git(tmp_path, "init", "-q", "-b", "main")
-    (tmp_path / "big").write_bytes(bytes(200 << 20))
+    (tmp_path / "big").write_bytes(bytes(140 << 20))
     _git(tmp_path, "-c", "core.compression=0", "add", "big")
     (tmp_path / "big").unlink()
     with pytest.raises(UsageProblem):

@@ -7,7 +7,7 @@ import tempfile
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.errors import PatchProblem
@@ -16,10 +16,8 @@ from pytest_brt.patches.sources import read_patches
 from pytest_brt.types import FileChange, Patch
 from tests.patches.diffs import hash_tree
 
-#: Each example starts git, on a machine that may be busy.
-many = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+#: Each example starts git.
+many = settings(max_examples=30, derandomize=True)
 #: Lines that look like parts of a diff are among those that a file can have.
 WORDS = st.sampled_from(
     ["", " ", "x = 1", "\tx", "--- a/m", "+++ b/m", "@@ -1 +1 @@", "-- ", "\\ No", "diff --git a b"]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,8 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.sources import read_patches
-from tests.patches.diffs import FIXED, PLAIN
+from tests.patches.diffs import FIXED, MODULE, PLAIN
+from tests.support.repository import Repository
 
 
 def test_patches_come_sorted_with_their_path_as_name(tmp_path: Path) -> None:
@@ -61,31 +61,17 @@ def test_an_unreadable_patch(tmp_path: Path) -> None:
         read_patches(tmp_path / "a.diff")
 
 
-def commit(repository: Path, content: bytes, message: str) -> None:
-    """Commit one more version of pkg/m.py with git itself."""
-    (repository / "pkg").mkdir(parents=True, exist_ok=True)
-    (repository / "pkg/m.py").write_bytes(content)
-    command = ["git", "-c", "user.name=J\u00fcrgen", "-c", "user.email=j@example.org"]
-    for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", message]):
-        subprocess.run([*command, *arguments], cwd=repository, check=True)
-
-
 def test_mails_of_git_format_patch(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    repository = tmp_path_factory.mktemp("repository")
+    repository = Repository(tmp_path_factory.mktemp("repository"))
+    repository.git("config", "user.name", "J\u00fcrgen")
+    again = FIXED.replace(b"b = 20", b"b = 21")
+    repository.commit("start", pkg__m_py=MODULE)
+    repository.commit("Fix b\n\nFrom here on b is 20 \u2014 not 2.", pkg__m_py=FIXED.decode())
+    repository.commit("Fix it again", pkg__m_py=again.decode())
     folder = tmp_path_factory.mktemp("patches")
-    original = (tree / "pkg/m.py").read_bytes()
-    commit(repository, original, "start")
-    commit(repository, FIXED, "Fix b\n\nFrom here on b is 20 \u2014 not 2.")
-    commit(repository, FIXED.replace(b"b = 20", b"b = 21"), "Fix it again")
-    mails = subprocess.run(
-        ["git", "format-patch", "--stdout", "HEAD~2"],
-        cwd=repository,
-        check=True,
-        capture_output=True,
-    ).stdout
-    (folder / "series.patch").write_bytes(mails)
+    mails = repository.git("format-patch", "--stdout", "HEAD~2")
+    (folder / "series.patch").write_text(mails, "utf-8")
     # A series in one file is one fix.
     (patch,) = read_patches(folder)
-    contents = [change.content for change in apply_patch(patch, tree).changes]
-    assert contents == [FIXED.replace(b"b = 20", b"b = 21")]
-    assert patch.source == "j@example.org"
+    assert [change.content for change in apply_patch(patch, tree).changes] == [again]
+    assert patch.source == "a@example.org"

@@ -60,17 +60,6 @@ def test_definitions() -> None:
     assert found["conditional"].signature == "()"
 
 
-def test_imports() -> None:
-    assert [item.statement for item in read_facts(MODULE).imports] == [
-        "from __future__ import annotations",
-        "import os.path",
-        "import sys as system",
-        "from .core import Thing as T",
-        "from .core import other",
-        "from x import *",
-    ]
-
-
 @given(st.text(max_size=200))
 def test_any_text_has_facts(text: str) -> None:
     read_facts(text)

@@ -11,13 +11,7 @@ import pytest
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import (
-    FileChange,
-    JudgedTest,
-    Patch,
-    PatchResult,
-    Verdict,
-)
+from pytest_brt.types import FileChange, JudgedTest, Patch, PatchResult, Verdict
 from tests.support.interval import FIXES, SOURCE, diff_of
 from tests.support.projects import open_on
 from tests.support.rows import judged
@@ -64,12 +58,6 @@ def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Runner) -> None:
     assert found.cells[1].raised.frames == ()
     assert found.refused is None
     assert [cell.test for cell in run(engine, diff_of(RIGHT), other, CLAMPS).cells] == ["t0"]
-
-
-def test_patches_that_are_written_differently_are_equal_after_normalisation(engine: Runner) -> None:
-    comment = RIGHT.replace("def clamp", "# a word\ndef clamp")
-    keys = [run(engine, diff_of(text)).normal for text in (RIGHT, comment, SOURCE + "x = 1\n")]
-    assert keys[0] == keys[1] != keys[2]
 
 
 def test_a_patch_that_no_test_reaches_is_said(engine: Runner) -> None:

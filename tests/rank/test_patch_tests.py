@@ -11,12 +11,7 @@ import pytest
 from pytest_brt.patches import canonical_diff
 from pytest_brt.patches.changes import touched_of
 from pytest_brt.rank.evaluate import evaluate
-from pytest_brt.rank.patch_tests import (
-    find_patch_tests,
-    is_own,
-    judge_patch_tests,
-    may_bring_tests,
-)
+from pytest_brt.rank.patch_tests import find_patch_tests, is_own, judge_patch_tests, may_bring_tests
 from pytest_brt.sandbox.placing import Test, place_tests
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange, JudgedTest, Patch, Verdict

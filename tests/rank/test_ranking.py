@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
+from pytest_brt.types import OracleKind, PatchResult, Rank, Standing, Verdict
 from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, ranked, row
 
@@ -68,8 +68,16 @@ def test_the_same_patch_written_twice_is_one_patch() -> None:
 def test_without_a_candidate_there_is_no_evidence(cells: str) -> None:
     ranks = ranked((row("a", cells), row("b", cells), row("c", refused=refused())), ())
     assert {rank.standing for rank in ranks} == {Standing.NO_EVIDENCE}
-    assert {rank.score for rank in ranks} == {None}
+    assert {(rank.epr, rank.score, rank.total) for rank in ranks} == {(None, None, 0)}
     assert names(ranks)[-1] == "c"
+
+
+def test_only_a_pass_counts_as_passed() -> None:
+    passing = row("a", "p")
+    for verdict in set(Verdict) - {Verdict.PASS, Verdict.INVALID}:
+        cells = (replace(passing.cells[0], verdict=verdict),)
+        (only,) = ranked((replace(passing, cells=cells),), TESTS)
+        assert only.epr == 0.0
 
 
 matrices = st.lists(st.text("pf?c", max_size=5), max_size=8)
@@ -85,7 +93,9 @@ def test_every_patch_is_ranked_once_and_in_order(columns: list[str]) -> None:
     ranks = ranked(results, TESTS)
     assert sorted(names(ranks)) == sorted(result.patch.name for result in results)
     places = [rank.place for rank in ranks if rank.place is not None]
-    assert places == sorted(places)
+    for number, (first, last) in enumerate(places, 1):  # those of a competition
+        assert first <= number <= last
+        assert places.count((first, last)) == last - first + 1
     best = [
         max(rank.score or 0 for rank in ranks if rank.place == place)
         for place in sorted(set(places))

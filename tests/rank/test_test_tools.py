@@ -12,7 +12,6 @@ from pytest_brt.types import FileChange
 OLD = "import os\n\n\ndef f():\n    return os.getcwd()\n"
 DECEIT = {
     "import _pytest.python\n_pytest.python.Function.runtest = lambda self: None\n": "_pytest",
-    "import sys\nif 'pytest' in sys.modules: f = lambda: 1\n": "pytest",
     "import os\nif 'PYTEST_CURRENT_TEST' in os.environ: pass\n": "PYTEST_CURRENT_TEST",
     "import os\nif os.environ.get('PYTEST_BRT_INNER'): pass\n": "PYTEST_BRT_INNER",
     "import sys\nsys.modules['_brt_probe'].Probe = None\n": "_brt_probe",
@@ -33,7 +32,6 @@ DECEIT = {
     "import os\nopen(f'/proc/self/fd/{7}', 'w')\n": "proc/self/fd",
     "import os\nos.listdir('/proc/1/fd')\n": "proc/1/fd",
     "import os\nos.listdir('/dev/fd')\n": "dev/fd",
-    "import os\nif any(name.startswith('PYTEST') for name in os.environ): pass\n": "PYTEST",
     "# -*- coding: utf-7 -*-\nimport p+AHk-test\n": "pytest",
 }
 INNOCENT = (

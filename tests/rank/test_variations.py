@@ -21,17 +21,7 @@ from pytest_brt.rank.variations import (
     vary,
 )
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import (
-    UNPATCHED,
-    FileChange,
-    Given,
-    JudgedTest,
-    OracleKind,
-    Outcome,
-    Rank,
-    Telling,
-    Variation,
-)
+from pytest_brt.types import FileChange, Given, JudgedTest, OracleKind, Outcome, Rank, Variation
 from tests.support.projects import open_on
 from tests.support.rows import broken, judged, row
 from tests.support.trees import write_tree
@@ -79,26 +69,12 @@ def tried(engine: Runner, **patches: str) -> tuple[list[Rank], tuple[Variation, 
     return list(rank(results, [SIZE])), calls
 
 
-def difference(engine: Runner, **patches: str) -> Telling | None:
-    ranks, calls = tried(engine, **patches)
-    return find_difference(ranks, calls)
-
-
-def test_what_the_bug_test_asks_is_tried_first(engine: Runner) -> None:
-    telling = difference(engine, a=RIGHT, d=HEAD + "return 7\n")
-    assert telling is not None
-    assert telling.expression == "size('1.5KB')"
-    before = Given(patches=(UNPATCHED,), raised="ValueError")
-    given = Given(patches=("a",), text="1536.0"), Given(patches=("d",), text="7")
-    assert telling.gives == (before, *given)
-
-
 def test_patches_that_do_the_same_are_not_told_apart(engine: Runner) -> None:
-    assert difference(engine, a=RIGHT, b=RIGHT + "# the same\n") is None
+    assert find_difference(*tried(engine, a=RIGHT, b=RIGHT + "# the same\n")) is None
 
 
 def test_what_differs_by_chance_tells_nothing(engine: Runner) -> None:
-    assert difference(engine, a=CHANCE, b=CHANCE + "# the same\n") is None
+    assert find_difference(*tried(engine, a=CHANCE, b=CHANCE + "# the same\n")) is None
 
 
 def test_a_call_that_ends_the_process_leaves_what_came_before(engine: Runner) -> None:
@@ -178,8 +154,6 @@ def test_values_are_those_of_calls_whose_tests_only_say_what_is_wrong() -> None:
         Given(patches=("no patch", "c"), text="1"),
         Given(patches=("a", "b"), text="2"),
     )
-    assert (
-        find_values(ranks, (replace(call, is_varied=True),), [judged(0, kind=OracleKind.GONE)])
-        == ()
-    )
+    varied = replace(call, is_varied=True)
+    assert find_values(ranks, (varied,), [judged(0, kind=OracleKind.GONE)]) == ()
     assert find_values(ranks, (call,), [judged(0)]) == ()

@@ -27,7 +27,6 @@ from pytest_brt.types import (
     PatchResult,
     Place,
     Raised,
-    Regression,
     Repair,
     Review,
     RunRecord,
@@ -74,18 +73,9 @@ def bug_test(
         source=SOURCE,
         oracle=replace(made.test.oracle, sentence="`clamp(5, 1, 3)` should return `3`"),
     )
-    raised = Raised(
-        type="AssertionError",
-        message="assert 5 == 3",
-        frames=(OWN, CORE),
-    )
-    run = TestRun(
-        test=test.id,
-        node=name,
-        verdict=Verdict.FAIL,
-        cause=caused(Verdict.FAIL, "ValueError: bad"),
-        raised=raised,
-    )
+    raised = Raised(type="AssertionError", message="assert 5 == 3", frames=(OWN, CORE))
+    cause = caused(Verdict.FAIL, "ValueError: bad")
+    run = replace(made.judgement.runs[0], node=name, cause=cause, raised=raised)
     judgement = replace(made.judgement, runs=(run,), reason="the report states this value")
     return JudgedTest(test=test, judgement=judgement)
 
@@ -111,14 +101,8 @@ def rejected_test(verdict: Verdict, cause: Cause | None = None, model: str = "")
 
 def report(*tests: JudgedTest, strategy: str = "replay", **rest: object) -> RunRecord:
     """Return the record of one attempt at one report."""
-    attempt = Attempt(
-        issue="i",
-        strategy=strategy,
-        index=0,
-        tests=tests,
-        **rest,  # type: ignore[arg-type]
-    )
-    return record(attempts=(attempt,))
+    attempt = Attempt(issue="i", strategy=strategy, index=0, tests=tests)
+    return record(attempts=(replace(attempt, **rest),))  # type: ignore[arg-type]
 
 
 def record(**parts: object) -> RunRecord:
@@ -155,11 +139,6 @@ NONE_STANDS = Note(
     text="no test by the model holds up",
     hint="give the exact input and the right result in the report",
 )
-NONE_WRITTEN = Note(
-    code="model-gave-nothing",
-    text="the model wrote no test that can be run",
-    hint="try a larger one ('pytest-brt models' names some)",
-)
 NO_CODE = Note(
     code="no-code",
     text="the report has no Python code that could be run",
@@ -182,8 +161,11 @@ UNCLEAR = Note(
 
 REPORTS: dict[str, Callable[[], RunRecord]] = {
     "reproduced": lambda: report(bug_test()),
-    "reproduced-by-several": lambda: report(
-        bug_test(), bug_test("test_other", 0.65), bug_test("test_weak", 0.3, OracleKind.GONE)
+    "reproduced-by-several": lambda: record(
+        attempts=(
+            *report(bug_test("test_weak", 0.3, OracleKind.GONE)).attempts,
+            *report(bug_test(), bug_test("test_other", 0.65)).attempts,
+        )
     ),
     "possibly-needs-value": lambda: report(bug_test(confidence=0.5, kind=OracleKind.GONE)),
     "possibly-means-else": lambda: report(bug_test(confidence=0.5)),
@@ -194,19 +176,12 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
             replace(bug_test("test_wrong"), review=Review.REJECTED),
         ),
     ),
-    "no-code": lambda: missed(NO_CODE),
     "module-not-found": lambda: missed(NOT_FOUND, UNCLEAR),
-    "unclear": lambda: missed(UNCLEAR),
     "left-out": lambda: missed(LEFT_OUT, NO_CODE),
-    "tests-pass": lambda: report(rejected_test(Verdict.PASS), rejected_test(Verdict.PASS)),
     "tests-broken": lambda: report(
         rejected_test(Verdict.BROKEN, caused(Verdict.BROKEN, "ImportError: no module named 'x'")),
     ),
-    "tests-mixed": lambda: report(
-        rejected_test(Verdict.PASS),
-        rejected_test(Verdict.FLAKY),
-        rejected_test(Verdict.FLAKY),
-    ),
+    "tests-mixed": lambda: report(rejected_test(Verdict.PASS), *[rejected_test(Verdict.FLAKY)] * 2),
     "test-too-slow": lambda: report(rejected_test(Verdict.TIMEOUT)),
     "no-test": missed,
     "not-here": lambda: report(settled=(bug_test(),)),
@@ -220,7 +195,6 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         notes=(NONE_STANDS,),
         cost=Cost(calls=1),
     ),
-    "none-written": lambda: asked(NONE_WRITTEN, ending=Ending.STEPS),
     "model-unavailable": lambda: report(
         strategy="auto",
         notes=(said("without-model", "without the model: no answer from http://127.0.0.1:8080"),),
@@ -237,10 +211,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         cost=Cost(calls=1),
         notes=(
             said("shortened", "libro: report shortened to fit the context"),
-            said(
-                "samples-drawn",
-                "libro: 16 samples: 3 different tests",
-            ),
+            said("samples-drawn", "libro: 16 samples: 3 different tests"),
             said("plans-failed", "invert: no plan came to a test that fails as reported"),
             said("dialogue-ended", "agent: 4 steps: stopped: repeated the same action"),
         ),
@@ -269,11 +240,7 @@ def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
 def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> RunRecord:
     """Return the record of a ranking of `results`."""
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)
-    return record(
-        attempts=(attempt,),
-        ranks=ranked(results, tests),
-        ranked="i",
-    )
+    return record(attempts=(attempt,), ranks=ranked(results, tests), ranked="i")
 
 
 def unrun(name: str) -> PatchResult:
@@ -346,10 +313,7 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
     ),
     "no-test-ran": lambda: ranking(unrun("a.diff"), unrun("b.diff")),
     "none-passes": lambda: ranking(patched("a.diff", "ff"), patched("b.diff", "ff")),
-    "unfinished": lambda: replace(
-        ranking(patched("a.diff", "pp")),
-        not_run=("b.diff", "c.diff"),
-    ),
+    "unfinished": lambda: replace(ranking(patched("a.diff", "pp")), not_run=("b.diff", "c.diff")),
     "not-applied-and-remarked": lambda: ranking(
         patched(
             "a.diff",
@@ -379,13 +343,7 @@ def cut(count: int) -> Guarded:
         total=90,
         reached=3,
         shortfalls=(said("budget-spent", "the budget of 2 s a patch allows no more"),),
-        regressions=tuple(
-            Regression(
-                test=f"tests/test_x.py::test_{number}",
-                reason="assert 1 == 2",
-            )
-            for number in range(count)
-        ),
+        regressions=broken(count).regressions,
     )
 
 

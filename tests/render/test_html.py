@@ -47,7 +47,7 @@ def test_nothing_is_loaded_and_nothing_runs() -> None:
     assert all(load.startswith(("#", "data:,")) for load in outline.loads)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_whatever_is_in_it_the_page_stays_whole(one: str, two: str) -> None:
     found = record(row(one or "x", "pp"), row("b" + two, "pf"), title=two, source=one)

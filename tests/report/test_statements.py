@@ -29,18 +29,6 @@ def lines_of(text: str) -> Lines:
 
 
 SESSIONS: dict[str, tuple[str, Lines]] = {
-    "prompts without a fence": (
-        """
-        Totals are off
-
-        This is what it gives:
-        >>> total([1, 2])
-        4
-
-        It should be `3`.
-        """,
-        [("total([1, 2])", ["actual 4", "expected 3"])],
-    ),
     "a loop with more prompts": (
         """
         Loop
@@ -53,17 +41,6 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         ```
         """,
         [("for n in (1, 2):\n    print(total([n]))", ["shown 1\n3"])],
-    ),
-    "IPython": (
-        """
-        Totals
-
-        ```
-        In [3]: total([1])
-        Out[3]: 2
-        ```
-        """,
-        [("total([1])", ["shown 2"])],
     ),
     "bare prompts": (
         """
@@ -194,26 +171,6 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("box = Box(1)", []), ("sums", ["actual [4]", "expected [3]"])],
     ),
-    "what is called right": (
-        """
-        Totals
-
-        ```
-        >>> total([])
-        0
-        >>> total("1")
-        2
-        >>> total("01")
-        1
-        ```
-        `total([])` is fine, and "1" is the same as "01".
-        """,
-        [
-            ("total([])", ["shown 0", "fine "]),
-            ('total("1")', ["shown 2"]),
-            ('total("01")', ["shown 1", "fine "]),
-        ],
-    ),
     "values below a heading": (
         """
         # Totals
@@ -242,10 +199,6 @@ def test_code_with_what_it_gives(name: str) -> None:
 
 
 SENTENCES: dict[str, tuple[str, Lines]] = {
-    "returns, should return": (
-        "`f(1)` returns `2`, but it should return `3`.",
-        [("f(1)", ["expected 3", "actual 2"])],
-    ),
     "expected": ("I expected `f(1)` to be `3`.", [("f(1)", ["expected 3"])]),
     "instead of": ("`f(1)` gives `2` instead of `3`.", [("f(1)", ["actual 2", "expected 3"])]),
     "should, instead of": (
@@ -278,11 +231,9 @@ def test_code_in_sentences(name: str) -> None:
 
 COMMENTS: dict[str, list[str]] = {
     "f(1)  # should be 3": ["expected 3"],
-    "f(1)  # should be 3, is 2": ["expected 3"],
     "f(1)  # 3": ["shown 3"],
     "f(1)  # returns 2": ["actual 2"],
     "f(1)  # raises KeyError": ["actual KeyError"],
-    "f(1)  # correctly raises KeyError": ["fine KeyError"],
     "f(1) <-- wrong": ["actual "],
     "f(1) <- 2  # 3": ["shown 3"],
     "f(1)  # works": ["fine "],

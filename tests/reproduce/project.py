@@ -20,12 +20,8 @@ import os
 SETTINGS = {"step": 1}
 
 
-class TooLarge(Exception):
-    pass
-
-
 def first(items, default=None):
-    """Return the first of some items; raises `TooLarge` for more than nine."""
+    """Return the first of some items."""
     return items[0]
 
 
@@ -35,10 +31,6 @@ def double(x):
 
 def shout(text):
     print(text.upper() + "?")
-
-
-def check(n):
-    return n
 
 
 def steps(n):

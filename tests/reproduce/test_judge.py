@@ -4,23 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.oracle.judge import examine, missing_here, run_tests
+from pytest_brt.oracle.judge import examine, run_tests
 from pytest_brt.oracle.judge import judge as judge_by
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import (
-    CandidateTest,
-    Frame,
-    JudgedTest,
-    Oracle,
-    OracleKind,
-    Origin,
-    Raised,
-    TestRun,
-    Verdict,
-)
+from pytest_brt.types import CandidateTest, Frame, JudgedTest, OracleKind, Raised, TestRun, Verdict
 from pytest_brt.types.report import Reading
 from tests.reproduce.project import reading_of
 from tests.support.outcomes import caused
+from tests.support.rows import judged as judged_row
 
 NOTHING = reading_of("It is off.")
 
@@ -31,16 +22,7 @@ def written(
     source: str = "def test_a():\n    assert 1 != 1\n",
     expects: Raised | None = None,
 ) -> CandidateTest:
-    return CandidateTest(
-        id="t",
-        name="test_a",
-        issue="i",
-        origin=Origin(strategy="replay"),
-        oracle=Oracle(kind=kind, sentence="s"),
-        path="tests/test_a.py",
-        source=source,
-        expects=expects,
-    )
+    return replace(judged_row(0, kind=kind).test, source=source, expects=expects)
 
 
 def judge(test: CandidateTest, runs: tuple[TestRun, ...], reading: Reading = NOTHING) -> JudgedTest:
@@ -51,25 +33,13 @@ def judged_on(engine: Runner, test: CandidateTest, repeat: int) -> JudgedTest:
     return judge(test, run_tests([test], engine, repeat)[test.id])
 
 
+HERE = Frame(path="pkg/core.py", line=3, function="first", project=True)
+
+
 def run(verdict: Verdict, raised: str = "", message: str = "") -> TestRun:
-    seen = Raised(
-        type=raised,
-        message=message,
-        frames=(Frame(path="pkg/core.py", line=3, function="first", project=True),),
-    )
-    return TestRun(
-        test="t",
-        node="test_a",
-        verdict=verdict,
-        cause=caused(verdict),
-        raised=seen if raised else None,
-    )
-
-
-def test_a_failed_claim_is_a_candidate() -> None:
-    judged = judge(written(), (run(Verdict.FAIL, "AssertionError"),) * 2)
-    assert judged.judgement.candidate
-    assert judged.judgement.confidence == 0.5
+    seen = Raised(type=raised, message=message, frames=(HERE,)) if raised else None
+    made = judged_row(0).judgement.runs[0]
+    return replace(made, verdict=verdict, cause=caused(verdict), raised=seen)
 
 
 def test_another_exception_before_the_claim_is_none() -> None:
@@ -78,13 +48,18 @@ def test_another_exception_before_the_claim_is_none() -> None:
     assert "stopped before its check: TypeError: no" in judged.judgement.reason
 
 
-def test_the_expected_exception_is_a_candidate_and_says_where() -> None:
-    here = Frame(path="pkg/core.py", line=9, function="first", project=True)
-    expects = Raised(type="IndexError", message="", frames=(here,))
-    right = judge(written(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "IndexError"),))
-    assert right.judgement.candidate
-    other = judge(written(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "KeyError"),))
-    assert not other.judgement.candidate
+def test_the_expected_exception_is_known_by_its_kind_and_its_place() -> None:
+    expects = Raised(type="TypeError", message="no such key", frames=(replace(HERE, line=9),))
+
+    def is_candidate(kind: str, expects: Raised) -> bool:
+        failing = (run(Verdict.FAIL, kind, "other words"),)
+        expecting = written(OracleKind.NO_RAISE, expects=expects)
+        return judge(expecting, failing).judgement.candidate
+
+    assert is_candidate("TypeError", expects)
+    assert not is_candidate("KeyError", expects)
+    elsewhere = replace(expects, frames=(replace(HERE, function="last"),))
+    assert not is_candidate("TypeError", elsewhere)
 
 
 def test_runs_that_differ_are_flaky() -> None:
@@ -94,14 +69,18 @@ def test_runs_that_differ_are_flaky() -> None:
     assert judge(written(), kinds).judgement.verdict is Verdict.FLAKY
 
 
-def test_no_network_is_not_the_bug() -> None:
-    message = "<urlopen error [Errno -2] Name or service not known>"
-    expects = Raised(type="URLError", message=message)
-    judged = judge(
-        written(OracleKind.NO_RAISE, expects=expects), (run(Verdict.FAIL, "URLError", message),)
-    )
+@pytest.mark.parametrize(
+    ("kind", "message", "said"),
+    [
+        ("URLError", "<urlopen error [Errno -2] Name or service not known>", "Name or service"),
+        ("django.core.exceptions.ImproperlyConfigured", "no settings", "ImproperlyConfigured"),
+    ],
+)
+def test_what_is_not_set_up_here_is_not_the_bug(kind: str, message: str, said: str) -> None:
+    expecting = written(OracleKind.NO_RAISE, expects=Raised(type=kind, message=message))
+    judged = judge(expecting, (run(Verdict.FAIL, kind, message),))
     assert not judged.judgement.candidate
-    assert "not set up on this machine: Name or service" in judged.judgement.reason
+    assert f"not set up on this machine: {said}" in judged.judgement.reason
 
 
 STATES = reading_of("`f(1)` gives `9`, but should give `4`.\n\n`get(2)` raises `FormatError`.")
@@ -163,71 +142,24 @@ def test_hash_order_is_found_out(engine: Runner) -> None:
     assert not judged.judgement.candidate
 
 
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        ("assert max(101, max([102])) == max([101])", "no code of the project ran in it"),
-        ("double(1)\n    int('x')", "fails in the test itself, not in the project: ValueError"),
-        ("import json\n    json.loads('{')", "no code of the project ran in it"),
-        ("assert double(1) == 2", ""),
-        ("first([])", ""),
-    ],
-)
-def test_only_what_the_project_does_is_a_bug_of_it(engine: Runner, body: str, reason: str) -> None:
-    source = f"from pkg import double, first\n\n\ndef test_a():\n    {body}\n"
-    judged = judged_on(engine, written(OracleKind.WRITTEN, source=source), 1)
-    assert judged.judgement.candidate is (not reason)
-    assert judged.judgement.reason.startswith(reason)
-
-
-def test_what_is_not_set_up_here_is_no_bug() -> None:
-    lacking = run(Verdict.FAIL, "django.core.exceptions.ImproperlyConfigured", "no settings")
-    assert (
-        "not set up on this machine"
-        in judge(written(OracleKind.WRITTEN), (lacking,)).judgement.reason
-    )
+def test_only_what_the_project_does_is_a_bug_of_it(engine: Runner) -> None:
+    reasons = {
+        "assert max(101, max([102])) == max([101])": "no code of the project ran in it",
+        "double(1)\n    int('x')": "fails in the test itself, not in the project: ValueError",
+        "assert double(1) == 2": "",
+    }
+    head = "from pkg import double\n\n\ndef test_a():\n    "
+    made = [
+        replace(written(OracleKind.WRITTEN, source=f"{head}{body}\n"), id=body) for body in reasons
+    ]
+    runs = run_tests(made, engine, 1)
+    for test in made:
+        judgement = judge(test, runs[test.id]).judgement
+        assert judgement.candidate is (not reasons[test.id])
+        assert judgement.reason.startswith(reasons[test.id])
 
 
 def test_what_passes_runs_once(engine: Runner) -> None:
     judged = judged_on(engine, written(source="def test_a():\n    pass\n"), 3)
     assert len(judged.judgement.runs) == 1
     assert judged.judgement.reason == "passes on this tree"
-
-
-def test_the_same_exception_from_another_place_is_another() -> None:
-    here = Frame(path="pkg/core.py", line=9, function="first", project=True)
-    seen = Raised(type="TypeError", message="no such key", frames=(here,))
-
-    def is_candidate(expects: Raised) -> bool:
-        expecting = written(OracleKind.NO_RAISE, expects=expects)
-        failing = (run(Verdict.FAIL, "TypeError", "other words"),)
-        return judge(expecting, failing).judgement.candidate
-
-    assert is_candidate(seen)
-    assert not is_candidate(replace(seen, frames=(replace(here, function="last"),)))
-
-
-@pytest.mark.parametrize(
-    ("type_", "message", "said"),
-    [
-        (
-            "RuntimeError",
-            'Database access not allowed, use the "django_db" mark to enable it.',
-            "Database access not allowed",
-        ),
-        (
-            "django.test.testcases.DatabaseOperationForbidden",
-            "Database queries to 'default' are not allowed in SimpleTestCase subclasses.",
-            "are not allowed in SimpleTestCase subclasses",
-        ),
-        ("OSError", "Multiple exceptions: [Errno 111] Connect call failed", "Connect call failed"),
-        ("ConnectionRefusedError", "[Errno 111] Connection refused", "Connection refused"),
-        ("AssertionError", "assert 1 == 2", ""),
-    ],
-)
-def test_exceptions_of_the_surroundings(type_: str, message: str, said: str) -> None:
-    assert missing_here(Raised(type=type_, message=message)) == said
-
-
-def test_without_an_exception_nothing_is_said() -> None:
-    assert missing_here(None) == ""

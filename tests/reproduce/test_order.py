@@ -1,55 +1,31 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_brt.reproduce.order import select, without_repeats
-from pytest_brt.types import (
-    Attempt,
-    CandidateTest,
-    Frame,
-    JudgedTest,
-    Judgement,
-    Oracle,
-    OracleKind,
-    Origin,
-    Raised,
-    TestRun,
-    Verdict,
-)
-from tests.support.outcomes import caused
+from pytest_brt.types import Attempt, Frame, JudgedTest, Raised, Verdict
+from tests.support.rows import judged as judged_row
 
 
 def judged(
     name: str,
     confidence: float,
     *,
-    kind: OracleKind = OracleKind.NO_RAISE,
     where: str = "f",
     verdict: Verdict = Verdict.FAIL,
     body: str = "",
 ) -> JudgedTest:
-    raised = Raised(
-        type="ValueError",
-        message="bad 7",
-        frames=(Frame(path="pkg/a.py", line=1, function=where, project=True),),
-    )
-    test = CandidateTest(
-        id=name,
-        name=f"test_{name}",
-        issue="i",
-        origin=Origin(strategy="replay"),
-        oracle=Oracle(kind=kind, sentence="s"),
-        path=f"tests/test_{name}.py",
-        source=f'def test_{name}():\n    """Of {name}."""\n    {body or name}\n',
-    )
-    run = TestRun(test=name, node=test.name, verdict=verdict, cause=caused(verdict), raised=raised)
-    candidate = verdict is Verdict.FAIL
+    made = judged_row(0, confidence)
+    frame = Frame(path="pkg/a.py", line=1, function=where, project=True)
+    raised = Raised(type="ValueError", message="bad 7", frames=(frame,))
+    source = f'def test_{name}():\n    """Of {name}."""\n    {body or name}\n'
     return JudgedTest(
-        test=test,
-        judgement=Judgement(
+        test=replace(made.test, id=name, name=f"test_{name}", source=source),
+        judgement=replace(
+            made.judgement,
             verdict=verdict,
-            candidate=candidate,
-            reason="r",
-            confidence=confidence if candidate else 0.0,
-            runs=(run,),
+            candidate=verdict is Verdict.FAIL,
+            runs=(replace(made.judgement.runs[0], verdict=verdict, raised=raised),),
         ),
     )
 

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_brt.oracle.report_facts import failure_matches_report
 from pytest_brt.reproduce.order import judge_written
-from pytest_brt.types import (
-    CandidateTest,
-    Frame,
-    Judgement,
-    Oracle,
-    OracleKind,
-    Origin,
-    Raised,
-    TestRun,
-    Verdict,
-)
+from pytest_brt.types import Frame, Judgement, OracleKind, Raised
 from pytest_brt.types.report import Reading
 from tests.reproduce.project import reading_of
-from tests.support.outcomes import caused
+from tests.support.rows import judged as judged_row
 
-TEST = CandidateTest(
-    id="t",
-    name="test_a",
-    issue="i",
-    origin=Origin(strategy="libro", model="m"),
-    oracle=Oracle(kind=OracleKind.WRITTEN, sentence="s"),
-    path="tests/test_a.py",
-    source="def test_a():\n    assert f(1) == 4\n",
-)
+SOURCE = "def test_a():\n    assert f(1) == 4\n"
 STATES = reading_of("`f(1)` gives `9`, but should give `4`.")
 CRASHES = reading_of("It raises KeyError.")
 
@@ -38,14 +22,11 @@ def judged(
     reading: Reading, kind: str, message: str = "", agree: int = 1, samples: int = 6
 ) -> Judgement:
     frame = Frame(path="pkg/core.py", line=3, function="f", project=True)
-    run = TestRun(
-        test="t",
-        node="test_a",
-        verdict=Verdict.FAIL,
-        cause=caused(Verdict.FAIL),
-        raised=Raised(type=kind, message=message, frames=(frame,)),
-    )
-    return judge_written(TEST, (run, run), reading, agree, samples).judgement
+    made = judged_row(0, kind=OracleKind.WRITTEN)
+    raised = Raised(type=kind, message=message, frames=(frame,))
+    run = replace(made.judgement.runs[0], raised=raised)
+    test = replace(made.test, source=SOURCE)
+    return judge_written(test, (run, run), reading, agree, samples).judgement
 
 
 def test_the_values_of_the_report_are_enough() -> None:
@@ -70,10 +51,7 @@ def test_the_reported_failure_comes_first_then_what_more_agree_with() -> None:
 
 
 def test_the_stated_value_of_the_very_call_is_what_the_report_asks_for() -> None:
-    source, raised = (
-        "def test_a():\n    assert f(1) == 4\n",
-        Raised(type="AssertionError", message="assert 9 == 4"),
-    )
+    raised = Raised(type="AssertionError", message="assert 9 == 4")
     stated = reading_of("```\nfrom pkg import f\n```\n`f(1)` should return `4`.")
-    assert failure_matches_report(stated, source, raised) == "the report states 4"
-    assert not failure_matches_report(stated, source.replace("f(1)", "f(2)"), raised)
+    assert failure_matches_report(stated, SOURCE, raised) == "the report states 4"
+    assert not failure_matches_report(stated, SOURCE.replace("f(1)", "f(2)"), raised)

@@ -10,13 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.patches.git import History
-from pytest_brt.revisions import (
-    GateProof,
-    both_trees,
-    changed_tests,
-    gate,
-    prove,
-)
+from pytest_brt.revisions import GateProof, both_trees, changed_tests, gate, prove
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import TestRun, Verdict
 from tests.support.projects import open_on

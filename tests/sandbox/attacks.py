@@ -5,7 +5,7 @@ A test named in `KEPT` passes where it was kept from what it tried, or may do it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_brt.types import Verdict
 
@@ -23,6 +23,8 @@ class Attack:
     other: dict[str, Verdict] = field(default_factory=dict)
     #: Words of the reason.
     words: str = ""
+    #: It ends what runs it or changes the tree, and would spoil what others come to in one process.
+    alone: bool = False
 
     def expected(self, isolation: str, user: str) -> Verdict:
         """Return the verdict at an isolation for "root" or an ordinary "user"."""
@@ -34,6 +36,10 @@ def _body(statements: str, verdict: Verdict, words: str = "", **other: Verdict) 
     lines = "\n".join(f"    {line}" for line in statements.strip("\n").splitlines())
     others = {name.replace("_", "-"): value for name, value in other.items()}
     return Attack(source=f"def test_a():\n{lines}\n", verdict=verdict, words=words, other=others)
+
+
+def _alone(statements: str, verdict: Verdict) -> Attack:
+    return replace(_body(statements, verdict), alone=True)
 
 
 _LIBC = "import ctypes\nc = ctypes.CDLL(None, use_errno=True)\n"
@@ -53,25 +59,25 @@ assert pipes
 #: QUEUE shared memory and a queue of the user's.
 ATTACKS = {
     # What never ends, or ends what it runs in.
-    "loops": _body("while True: pass", TIMEOUT),
-    "loops-while-loading": Attack(source="while True: pass\ndef test_a(): pass\n", verdict=TIMEOUT),
-    "fork-bomb": _body(
-        "import os, time\nwhile True:\n    try: os.fork()\n    except OSError: time.sleep(1)",
-        TIMEOUT,
+    "loops": _alone("while True: pass", TIMEOUT),
+    "loops-while-loading": Attack(
+        source="import time\nwhile True: time.sleep(1)\ndef test_a(): pass\n",
+        verdict=TIMEOUT,
+        alone=True,
     ),
     "os-exit": _body("import os; os._exit(0)", CRASH, "exit status 0"),
     "os-exit-while-loading": Attack(
-        source="import os\nos._exit(0)\ndef test_a(): pass\n", verdict=CRASH
+        source="import os\nos._exit(0)\ndef test_a(): pass\n", verdict=CRASH, alone=True
     ),
     "kills-itself": _body("import os; os.kill(os.getpid(), 9)", CRASH, "SIGKILL"),
-    "kills-group": _body("import os; os.killpg(0, 9)", CRASH),
-    "kills-everyone": _body("import os; os.kill(-1, 9)", CRASH),
-    "stops-itself": _body("import os; os.kill(os.getpid(), 19)", TIMEOUT),
+    "kills-group": _alone("import os; os.killpg(0, 9)", CRASH),
+    "kills-everyone": _alone("import os; os.kill(-1, 9)", CRASH),
+    "stops-itself": _alone("import os; os.kill(os.getpid(), 19)", TIMEOUT),
     "segfaults": _body("import ctypes; ctypes.string_at(0)", CRASH, "SIGSEGV"),
-    "leaves-thread": _body(
+    "leaves-thread": _alone(
         "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()", TIMEOUT
     ),
-    "ignores-signals": _body(
+    "ignores-signals": _alone(
         "import ctypes, signal\nfor n in range(1, 65):\n"
         "    try: signal.signal(n, signal.SIG_IGN)\n    except (OSError, ValueError): pass\n"
         "ctypes.CDLL(None).sleep(60)",
@@ -105,7 +111,7 @@ ATTACKS = {
         _PIPES + "os.write(pipes[0], b'{\"event\": \"item\", \"x\": ' + b'[' * 60000 + b'\\n')",
         TAMPERED,
     ),
-    "tells-without-end": _body(
+    "tells-without-end": _alone(
         _PIPES + 'while True: os.write(pipes[0], b\'{"event": "x"}\\n\' * 4000)', TAMPERED
     ),
     # Nothing in the same process can stop it: that it passes is what its own process says. It
@@ -126,15 +132,15 @@ ATTACKS = {
     "reads-shadow": _body("open('/etc/shadow').read()", FAIL),
     "reads-what-is-shown": _body("open('SHOWN/kept').read()", PASS),
     "writes-what-is-shown": _body("open('SHOWN/kept', 'a').close()", FAIL),
-    "removes-project": _body(
+    "removes-project": _alone(
         "import shutil\nshutil.rmtree('.', ignore_errors=True)\nopen('pkg/core.py')", FAIL
     ),
-    "links-and-writes": _body(
+    "links-and-writes": _alone(
         "import os\nos.unlink('pkg/core.py')\nos.symlink('OUTSIDE/kept', 'pkg/core.py')\n"
         "open('pkg/core.py', 'a').write('x')",
         FAIL,
     ),
-    "locks-folder": _body("import os; os.chmod('pkg', 0)", PASS),
+    "locks-folder": _alone("import os; os.chmod('pkg', 0)", PASS),
     "fills-disk": _body(
         "import os\nopen('big', 'w').close()\nos.truncate('big', 1 << 40)", FAIL, "sandbox"
     ),
@@ -189,7 +195,7 @@ ATTACKS = {
     ),
     "renices-others": _body("import os; os.setpriority(os.PRIO_PROCESS, TOOL, 19)", FAIL),
     # Its parent is our own plugin, in the same sandbox.
-    "stops-parent": _body(f"{_LIBC}import os\nc.ptrace(16, os.getppid(), 0, 0)", TIMEOUT),
+    "stops-parent": _alone(f"{_LIBC}import os\nc.ptrace(16, os.getppid(), 0, 0)", TIMEOUT),
     "traces-others": _body(f"{_LIBC}assert c.ptrace(16, TOOL, 0, 0) == 0", FAIL),
     "limits-itself": _body(
         "import os, resource\nresource.setrlimit(resource.RLIMIT_CPU, (5, 6))\n"
@@ -231,4 +237,11 @@ ATTACKS = {
     "unlinks-queue": _body(f"{_LIBC}assert c.mq_unlink(b'QUEUE') == 0", FAIL),
     "eats-memory": _body("bytearray(1 << 36)", FAIL, "MemoryError"),
     "holds-memory": _body("import os; os.memfd_create('x')", FAIL),
+}
+#: It takes the processes of a user, and so is run with nothing beside it.
+FORK_BOMB = {
+    "fork-bomb": _alone(
+        "import os, time\nwhile True:\n    try: os.fork()\n    except OSError: time.sleep(1)",
+        TIMEOUT,
+    )
 }

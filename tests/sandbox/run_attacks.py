@@ -1,4 +1,4 @@
-"""Runs the attacks once: ``python -m tests.sandbox.run_attacks ISOLATION FOLDER MARK``.
+"""Runs attacks once: ``python -m tests.sandbox.run_attacks ISOLATION FOLDER MARK NAMES...``.
 
 Prints one JSON object. A script, so that it can be run as another user.
 """
@@ -12,19 +12,22 @@ import os
 import platform
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.process import Limits
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.sandbox import open_sandbox
-from pytest_brt.types import Subject, TestRun
-from tests.sandbox.attacks import ATTACKS
+from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
+from pytest_brt.types import Subject, TestRun, Verdict
+from tests.sandbox.attacks import ATTACKS, FORK_BOMB
 from tests.support.projects import make_project
 
+ALL = ATTACKS | FORK_BOMB
+#: For attacks that take all the time that they get, and for others, which a busy machine slows.
+SHORT, ENOUGH = Limits(seconds=2.0, start_seconds=10.0), Limits(seconds=30.0)
 #: What a process calls itself that is left by a test.
 MARKED = "import ctypes; ctypes.CDLL(None).prctl(15, b'MARK')"
 
@@ -115,37 +118,45 @@ def left_processes(mark: str) -> list[str]:
     return found
 
 
-def main() -> None:
-    """Make a project, run every attack on a copy of its own, and tell what came of it."""
-    isolation, folder, mark = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
-    root = make_project(folder / "project")
-    with scene(folder, mark) as (words, folders):
-        before = [digest(path) for path in (root, *folders)]
-        sandbox = open_sandbox(isolation, shown=[str(folder / "shown")])
-        subject = Subject(
-            root=str(root), python=sys.executable, source_roots=(".",), packages=("pkg",)
+def run(
+    names: Sequence[str], words: dict[str, str], root: Path, sandbox: Sandbox
+) -> tuple[tuple[TestRun, ...], Path]:
+    """Run attacks in one process, and return what came of them and the folder that they had."""
+    tests = [
+        Test(
+            id=name,
+            path="tests/test_h.py",
+            source=filled(ALL[name].source, words),
+            node="test_a",
         )
-        runner = Runner(subject, sandbox, Limits(seconds=3.0, start_seconds=15.0), jobs=2)
+        for name in names
+    ]
+    takes_all = {ALL[name].verdict for name in names} == {Verdict.TIMEOUT}
+    subject = Subject(root=str(root), python=sys.executable, source_roots=(".",), packages=("pkg",))
+    with closing(Runner(subject, sandbox, SHORT if takes_all else ENOUGH)) as runner:
+        return runner.run(tests), runner.scratch.path
 
-        def run(name: str) -> TestRun:
-            source = filled(ATTACKS[name].source, words)
-            test = Test(id=name, path="tests/test_h.py", source=source, node="test_a")
-            return runner.run([test])[0]
 
-        try:
-            with ThreadPoolExecutor(2) as pool:
-                found = dict(zip(ATTACKS, pool.map(run, ATTACKS), strict=True))
-        finally:
-            runner.close()
+def main() -> None:
+    """Make a project, run the attacks on copies of it, and tell what came of them."""
+    isolation, folder, mark, *names = sys.argv[1:]
+    alone = [name for name in names if ALL[name].alone]
+    together = [name for name in names if name not in alone]
+    groups = [*([name] for name in alone), *([together] if together else [])]
+    root = make_project(Path(folder) / "project")
+    with scene(Path(folder), mark) as (words, folders):
+        before = [digest(path) for path in (root, *folders)]
+        sandbox = open_sandbox(isolation, shown=[str(Path(folder) / "shown")])
+        with ThreadPoolExecutor(2) as pool:
+            done = list(pool.map(lambda names: run(names, words, root, sandbox), groups))
         pairs = zip((root, *folders), before, strict=True)
         changed = [str(path) for path, seen in pairs if digest(path) != seen]
     answer = {
-        "runs": {name: [run.verdict, run.cause.text] for name, run in found.items()},
+        "runs": {run.test: [run.verdict, run.cause.text] for runs, _ in done for run in runs},
         "isolation": sandbox.isolation,
         "changed": changed,
         "processes": left_processes(mark),
-        "folder": runner.scratch.path.exists(),
-        "user": os.getuid(),
+        "folders": [str(path) for _, path in done if path.exists()],
     }
     print(json.dumps(answer))
 

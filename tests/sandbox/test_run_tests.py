@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from threading import Event, Thread
 
@@ -137,24 +138,6 @@ def test_other_code_than_the_patched_is_no_result(runner: Runner) -> None:
     assert "/usr/lib/core.py" in run.cause.text
 
 
-def test_tests_that_bring_different_conftests_do_not_meet(runner: Runner) -> None:
-    tests = []
-    for value in (1, 2):
-        content = f"import pytest\n@pytest.fixture\ndef v(): return {value}\n".encode()
-        conftest = FileChange(path="tests/conftest.py", content=content)
-        source = f"def test_a(v): assert v == {value}\n"
-        tests.append(
-            Test(
-                id=f"{value}",
-                path="tests/test_v.py",
-                source=source,
-                node="test_a",
-                support=(conftest,),
-            )
-        )
-    assert {run.verdict for run in runner.run(tests)} == {Verdict.PASS}
-
-
 def test_bug_tests_leave_each_other_nothing(runner: Runner) -> None:
     sets = "import sys\ndef test_a():\n  assert not hasattr(sys, 'left')\n  sys.left = 1\n"
     tests = [
@@ -199,6 +182,8 @@ def test_nothing_that_a_process_reports_is_lost_where_this_one_is_busy(runner: R
     for _ in range(4):
         Thread(target=work, daemon=True).start()
     quick = Test(id="quick", path="tests/test_x.py", source="def test_a(): pass\n", node="test_a")
-    verdicts = {run.verdict for _ in range(20) for run in runner.run([quick])}
+    several = Runner(runner.subject, runner.sandbox, runner.limits, jobs=4)
+    with closing(several), ThreadPoolExecutor(4) as pool:
+        verdicts = {run.verdict for (run,) in pool.map(lambda _: several.run([quick]), range(20))}
     enough.set()
     assert verdicts == {Verdict.PASS}
