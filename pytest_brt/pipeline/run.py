@@ -155,10 +155,10 @@ class Run:
         def keep(attempt: Attempt) -> None:
             self._found[job] = replace(attempt, cost=own.model.usage.cost)
 
-        own = replace(own, found=keep)
+        own, accepted = replace(own, found=keep), self._accepted(job)
         try:
             attempt = strategy.attempt(self._issues[job.issue], job.index, own)
-            attempt = replace(attempt, tests=(*self._accepted(job), *attempt.tests))
+            attempt = replace(attempt, tests=(*accepted, *attempt.tests))
             if attempt.settled and not job.index and not bug_tests(attempt.tests):
                 attempt = replace(attempt, fix=_find_fix(attempt.settled[0], own))
             keep(attempt)
@@ -168,7 +168,7 @@ class Run:
                     issue=job.issue,
                     strategy=job.strategy,
                     index=job.index,
-                    tests=(),
+                    tests=accepted,
                     notes=(Note(code="model-failed", text=str(over)),),
                 )
             )

@@ -305,10 +305,10 @@ def _doubt(result: PatchResult, evidence: str, leaders: Leaders) -> Note | None:
     if not evidence:
         return Note(code="no-sure-test", text="it passes no sure bug test")
     if result.regressions:
-        return Note(code="breaks-tests", text="it breaks existing tests")
+        return Note(code="breaks-tests", text="the best one would break none")
     # Where the user wants none to be run, the answer says so in the same sentence.
     if guarded is not None and guarded.total and not guarded.ran:
-        return Note(code="no-existing-tests", text="no existing test ran on it")
+        return Note(code="no-existing-tests", text="what it breaks is not known")
     if evidence == YOURS or result.remark("as-unpatched"):
         return result.remark("as-unpatched")
     if row is None:

@@ -52,7 +52,7 @@ _OTHER_PYTHON = (
 )
 #: What may do better than a model that found nothing.
 _ASK_AGAIN = (
-    "give the model more time or steps (--brt-budget, --brt-steps), or try a larger one "
+    "give the model more time or steps (--brt-budget, --brt-steps), or try a larger model "
     "('pytest-brt models')"
 )
 _NOTHING = Note(code="no-test", text="no test could be made from the report")
@@ -61,8 +61,7 @@ _HINTS = {Verdict.PASS: _CHECK_VERSION, Verdict.BROKEN: _OTHER_PYTHON}
 #: Why no patch is known to fix the bug, by codes.
 _NONE = {
     "no-bug-test": "no patch is known to be right: they are ordered by how many existing tests "
-    "they break; a test of yours would tell (--brt-tests FILE), or a call in the report and its "
-    "result",
+    "they break; give a test (--brt-tests FILE), or add a call and its right result to the report",
     "no-patch-applies": "no patch could be applied",
     "no-test-ran": "no bug test could be run on any patch",
     "none-passes": "none passes a bug test",
@@ -124,7 +123,8 @@ def _why_not(attempts: Sequence[Attempt]) -> Note:
     if any(attempt.cost.calls for attempt in attempts):
         hints.append(_ASK_AGAIN)
     for judged in made_tests(attempts):
-        text = f"no test made from the report shows it: {judged.judgement.reason}"
+        name, reason = judged.test.name, judged.judgement.reason
+        text = f"{name}, made from the report, does not show it: {reason}"
         hints.append(_HINTS.get(judged.judgement.verdict, "see -v"))
         return Note(code="other-tests", text=text, hint=hints[0])
     first = next((note for note in notes if note.code not in WARNINGS), _NOTHING)
