@@ -248,7 +248,8 @@ def evaluated_expression(source: str) -> str:
     """Return the expression that a statement prints, shows or binds to a name, "" without one."""
     match parse(source).body[-1]:
         case (
-            ast.Expr(ast.Call(ast.Name("print"), [value], []))
+            ast.Expr(ast.Call(ast.Name("print" | "pprint"), [value], []))
+            | ast.Expr(ast.Call(ast.Attribute(attr="pprint"), [value], []))
             | ast.Expr(value)
             | ast.Assign([ast.Name() | ast.Tuple() | ast.List()], value)
         ) if not isinstance(value, ast.Starred):

@@ -116,8 +116,8 @@ class Ranking:
         doubt, leading = ranks[0].doubt, tied(ranks)
         if all(one.epr is None for one in ranks):
             leading = tuple(one for one in ranks if one.place and one.place[0] == 1)
-        # One that does as the unpatched code is held against all that come near it.
-        if doubt is not None and doubt.code == "as-unpatched":
+        # A leader that is not sure is held against all that come near it.
+        if doubt is not None:
             leading = comparable(ranks)
         telling = find_difference(leading, self.calls)
         return (telling,) if telling else ()

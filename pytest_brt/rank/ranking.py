@@ -147,10 +147,11 @@ def _passes(cells: Iterable[TestRun], judged: JudgedTest) -> bool:
 def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     """Return the ranks, best first, with scores: none at fault has more than one that is not.
 
-    Those that pass the same tests are as likely right as the best of them, and stand together.
+    Those that pass the same tests are as likely right as the best of them, and stand together. Of
+    equally likely ones those come first that pass the largest share.
     """
     groups: dict[object, list[Rank]] = {}
-    for one in sorted(ranks, key=lambda one: one.name):
+    for one in sorted(ranks, key=lambda one: (-(one.epr or 0.0), one.name)):
         groups.setdefault(_behaviour(one.result), []).append(one)
     rated = sorted(
         ((min(score(r.result, tests) for r in group), group) for group in groups.values()),

@@ -199,6 +199,24 @@ def test_tests_that_only_their_author_passes_make_no_leader(
     assert {test.brought_by for test in run.report.bug_tests} == {(f"{author}.diff",)}
 
 
+def test_a_tie_names_all_that_share_the_first_place(make: Make) -> None:
+    """The one that brings a test shares the place of those that fail it, and is named first."""
+    project = sizes(
+        make,
+        rounds=FLOAT.replace("float(number)", "round(float(number))"),
+        cuts=FLOAT.replace("float(number)", "int(float(number))"),
+    )
+    test = f"{SIZE_SUITE}\n\ndef test_half():\n    assert size('0.5 KB') == 512\n"
+    project.patch("whole", {"size.py": SIZE.replace(WHOLE, FLOAT), "test_size.py": test})
+    run = project.rank("--brt-issue=issue.md")
+    assert run.code == 7, run.said
+    ranking = run.report.ranking
+    assert {patch.ranks for patch in ranking.patches} == {(1, 3)}
+    assert (ranking.status, ranking.level) == ("tie", "odds")
+    assert ranking.text.index("whole.diff, ") < ranking.text.index("cuts.diff and rounds.diff")
+    assert "whole.diff passes 1 of 1 bug test" in ranking.text
+
+
 def test_a_patch_that_breaks_an_import_fails_all(make: Make) -> None:
     project = sizes(make, right=FLOAT)
     project.patches("size.py", "UNITS = {", breaks="import nowhere\n\nUNITS = {")
