@@ -76,7 +76,7 @@ def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
     tests = {judged.test.id: judged.test for judged in last.tests}
     for telling in last.tellings:
         test = tests.get(telling.test) or existing_test(telling.test)
-        code = code_words(telling.setup, telling.expression)
+        code = code_words(telling)
         for given, words in zip(telling.gives, given_words(telling.gives), strict=True):
             if UNPATCHED not in given.patches:
                 wanting = stating(test, (*telling.setup, telling.expression), given)

@@ -110,7 +110,7 @@ def find_variations(
     own = [*filter(None, map(call_of, tests))]
     calls = sorted(
         chain.from_iterable(map(vary, own[:_TESTS])),
-        key=lambda call: (call.is_varied, len("".join(call.statements))),
+        key=lambda call: (bool(call.change), len("".join(call.statements))),
     )
     root = runner.subject.root
     return tuple(
@@ -136,9 +136,11 @@ def vary(call: Variation) -> tuple[Variation, ...]:
             if near is not None and len(variations) <= _VARIATIONS:
                 # The first field of a literal is its value, or its elements.
                 (field, before), *_ = ast.iter_fields(node)
+                old = code_of(node)
                 setattr(node, field, near)
                 new = tuple(map(code_of, tree.body))
-                variations.setdefault(new, replace(call, statements=new, is_varied=True))
+                change = f"{code_of(node)} instead of {old}"
+                variations.setdefault(new, replace(call, statements=new, change=change))
                 setattr(node, field, before)
     return tuple(variations.values())
 
@@ -209,7 +211,7 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     that code crashes by accident, and a patch that breaks nothing gives a value, not the same one
     everywhere.
     """
-    rows = [(call, given) for call, given in _rows(compared, calls) if call.is_varied]
+    rows = [(call, given) for call, given in _rows(compared, calls) if call.change]
     remarks = {
         one.name: _AS_UNPATCHED
         for one in compared
@@ -252,7 +254,7 @@ def find_values(
     return tuple(
         _telling(call, given)
         for call, given in _rows(ranks, calls)
-        if call.test in weak and not call.is_varied and _gives(given)
+        if call.test in weak and not call.change and _gives(given)
     )
 
 
@@ -264,6 +266,7 @@ def _telling(call: Variation, given: Mapping[str, Outcome]) -> Telling:
         setup=tuple(setup),
         expression=expression,
         gives=_gives({UNPATCHED: call.before, **given}),
+        change=call.change,
     )
 
 

@@ -169,8 +169,7 @@ def answer_ranking(record: RunRecord) -> Answer:
 def _more(record: RunRecord, answer: Answer) -> Iterator[str]:
     """Yield what else there is to say of a ranking, a sentence each."""
     for telling in record.tellings:
-        differ = call_words(telling.setup, telling.expression, telling.gives)
-        yield f"They differ: {differ}."
+        yield f"They differ: {call_words(telling)}."
     is_untested = answer.reason is not None and answer.reason.code == "no-bug-test"
     is_open = answer.status is Status.TIE or is_untested
     if is_open and record.tried and not record.tellings:
@@ -254,4 +253,4 @@ def notes_of(record: RunRecord) -> Iterator[str]:
         why = "".join(f" ({note.text})" for note in guard.shortfalls)
         yield f"{guard.ran} of {guard.total} existing tests ran on each patch{why}"
     for value in record.values:
-        yield call_words((), value.expression, value.gives)
+        yield call_words(replace(value, setup=()))

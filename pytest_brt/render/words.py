@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from pytest_brt.shown import on_a_line
-from pytest_brt.types import Given
+from pytest_brt.types import Given, Telling
 
 #: Characters of a value that are shown, and of those before the place where values differ.
 _SHOWN, _BEFORE = 80, 20
@@ -34,16 +34,21 @@ def cut(text: str, length: int) -> str:
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-def call_words(setup: Sequence[str], expression: str, gives: Sequence[Given]) -> str:
+def call_words(telling: Telling) -> str:
     """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)"."""
-    return f"`{code_words(setup, expression)}` {', '.join(given_words(gives))}"
+    return f"`{code_words(telling)}` {', '.join(given_words(telling.gives))}"
 
 
-def code_words(setup: Sequence[str], expression: str) -> str:
-    """Return an expression on one line, after its set-up where that is short."""
-    inner = [line for line in setup if not line.startswith(("import ", "from "))]
-    line = on_a_line("; ".join([*inner, expression]))
-    return line if len(line) <= _CODE else cut(f"…; {expression}", _CODE)
+def code_words(telling: Telling) -> str:
+    """Return an expression on one line, after its set-up: of a long one what is changed in it."""
+    inner = [
+        line for line in telling.setup if not line.startswith(("import ", "from "))
+    ]
+    line = on_a_line("; ".join([*inner, telling.expression]))
+    if len(line) <= _CODE:
+        return line
+    change = f"  # {telling.change}" if telling.change else ""
+    return cut(f"…; {telling.expression}{change}", _CODE)
 
 
 def given_words(gives: Sequence[Given]) -> list[str]:

@@ -75,7 +75,8 @@ class Variation:
     test: str
     #: What is run first, imports among it, and the expression at the end.
     statements: tuple[str, ...]
-    is_varied: bool = False
+    #: What is changed in it, as in "2 instead of 1"; "" for the call itself.
+    change: str = ""
     #: What it gives without a patch.
     before: Outcome = Outcome()
     #: Code of the project raises there, and not by a statement that says so.
@@ -240,3 +241,5 @@ class Telling:
     expression: str
     #: What it gives, in the order of the patches.
     gives: tuple[Given, ...]
+    #: What is changed in the test's call, as in "2 instead of 1"; "" for nothing.
+    change: str = ""

@@ -154,6 +154,6 @@ def test_values_are_those_of_calls_whose_tests_only_say_what_is_wrong() -> None:
         Given(patches=("no patch", "c"), text="1"),
         Given(patches=("a", "b"), text="2"),
     )
-    varied = replace(call, is_varied=True)
+    varied = replace(call, change="2 instead of 1")
     assert find_values(ranks, (varied,), [judged(0, kind=OracleKind.GONE)]) == ()
     assert find_values(ranks, (call,), [judged(0)]) == ()

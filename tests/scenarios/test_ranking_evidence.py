@@ -76,6 +76,73 @@ def test_what_a_call_gives_on_each_patch_is_shown_in_every_form(
         assert "`mean([])` raises ZeroDivisionError (no patch), gives `[]` (none.diff)" in said
 
 
+def test_of_a_call_that_prints_what_it_prints_is_compared(make: Make) -> None:
+    report = MEAN_REPORT.replace("mean([])\n", "pprint.pprint(mean([]))\n")
+    report = report.replace(">>> from", ">>> import pprint\n>>> from")
+    project = make({**FILES, "issue.md": report})
+    project.patches("interval.py", MEAN, zero=f"{MEAN} if values else 0", none=f"values and {MEAN}")
+    ranking = project.rank("--brt-issue=issue.md").report.ranking
+    gives = {"no patch": "ZeroDivisionError", "none.diff": "[]", "zero.diff": "0"}
+    assert ranking.variations == {"mean([])": gives}
+
+
+def test_of_a_variation_in_a_long_set_up_the_change_is_shown(make: Make) -> None:
+    rows = f"rows_{'x' * 60}"
+    setup = f">>> {rows} = [[], [-5]]\n>>> at = 0\n>>> mean({rows}[at])"
+    report = MEAN_REPORT.replace(">>> mean([])", setup)
+    project = make({**FILES, "issue.md": report})
+    right = f"{MEAN} if values else 0"
+    project.patches("interval.py", MEAN, right=right, least=f"max({right}, 0)")
+    ranking = project.rank("--brt-issue=issue.md").report.ranking
+    assert ranking.level == "tests"
+    assert f"`…; mean({rows}[at])  # [[-5]] instead of [[], [-5]]` " in ranking.text
+
+
+SETTINGS = """\
+def parse(text):
+    lines = [line.strip() for line in text.split("\\n")]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    if not lines:
+        raise ValueError("no settings")
+    return dict(line.split("=") for line in lines)
+"""
+SETTINGS_SUITE = """\
+import pytest
+from settings import parse
+
+
+def test_empty():
+    with pytest.raises(ValueError):
+        parse("")
+"""
+SETTINGS_REPORT = """\
+# parse() fails where there are only comments
+
+```pycon
+>>> from settings import parse
+>>> parse("# only words")
+Traceback (most recent call last):
+  File "settings.py", line 5, in parse
+    raise ValueError("no settings")
+ValueError: no settings
+```
+"""
+
+
+def test_what_comes_near_an_unsure_leader_is_compared_with_it(make: Make) -> None:
+    """The right one breaks a test that holds the bug for right, about another call."""
+    files = {"settings.py": SETTINGS, "test_settings.py": SETTINGS_SUITE}
+    project = make({**files, "issue.md": SETTINGS_REPORT})
+    special = "    if text[:1] == '#':\n        return {}\n    lines = [line.strip() for"
+    project.patches("settings.py", "    lines = [line.strip() for", special=special)
+    project.patches("settings.py", 'raise ValueError("no settings")', right="return {}")
+    run = project.rank("--brt-issue=issue.md")
+    ranking = run.report.ranking
+    assert (ranking.status, ranking.leader) == ("unsure", "special.diff"), run.said
+    gives = {"no patch": "ValueError", "right.diff": "{}", "special.diff": "ValueError"}
+    assert ranking.variations == {"parse(' # only words')": gives}
+
+
 def test_patches_that_give_different_values_are_not_called_alike(
     valued: tuple[Project, Run],
 ) -> None:
