@@ -251,7 +251,11 @@ def _something_else(
         return f"stopped before its check: {what}"
     if seen and not _are_alike(seen, raised):
         return f"raises another exception than the report's code did here: {what}"
-    is_ours = any(frame.project and frame.path != test.path for frame in raised.frames)
+    # What stands in no file was generated, which tests do not.
+    is_ours = any(
+        (frame.project or frame.path.startswith("<")) and frame.path != test.path
+        for frame in raised.frames
+    )
     if is_ours or run.mismatch:
         return ""  # or the project lacks what the test asks for, which is rated
     if run.used_project is False:

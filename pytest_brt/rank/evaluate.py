@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -69,7 +69,9 @@ def evaluate(
         cell for cell in ran.cells if cell.test in brought and not cell.cause.is_uncollected
     ]
     # How it was applied says least, and the table cuts what is last.
-    effects = (*_effects(ran, bug_tests), *applied.remarks)
+    came = [judged.test for judged in tests if patch.name in judged.test.origin.patches]
+    changed = {f"{test.path}::{test.name}" for test in came}
+    effects = (*_effects(ran, bug_tests, changed), *applied.remarks)
     return replace(
         ran,
         patch=patch,
@@ -104,8 +106,17 @@ def _run(
     return PatchResult(patch=patch, cells=cells, outcomes=outcomes, guarded=guarded)
 
 
-def _effects(result: PatchResult, tests: Sequence[JudgedTest]) -> Iterator[Note]:
-    """Yield that no test reached a patch, or that none shows that it changes anything."""
+def _effects(
+    result: PatchResult, tests: Sequence[JudgedTest], changed: Collection[str]
+) -> Iterator[Note]:
+    """Yield that a patch changes a test that it breaks; that no test reached it, or shows it.
+
+    `changed` are the names of the tests that it changes.
+    """
+    for regression in result.regressions:
+        if regression.test in changed:
+            text = f"changes {regression.test} itself"
+            yield Note(code="changes-broken-test", text=text)
     if not result.cells:
         return
     if all(cell.exercised is False for cell in result.cells):

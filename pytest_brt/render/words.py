@@ -41,9 +41,7 @@ def call_words(telling: Telling) -> str:
 
 def code_words(telling: Telling) -> str:
     """Return an expression on one line, after its set-up: of a long one what is changed in it."""
-    inner = [
-        line for line in telling.setup if not line.startswith(("import ", "from "))
-    ]
+    inner = [line for line in telling.setup if not line.startswith(("import ", "from "))]
     line = on_a_line("; ".join([*inner, telling.expression]))
     if len(line) <= _CODE:
         return line
