@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -68,9 +68,12 @@ def evaluate(
     own = [
         cell for cell in ran.cells if cell.test in brought and not cell.cause.is_uncollected
     ]
+    changed = {
+        f"{judged.test.path}::{judged.test.name}"
+        for judged in tests
+        if patch.name in judged.test.origin.patches
+    }
     # How it was applied says least, and the table cuts what is last.
-    came = [judged.test for judged in tests if patch.name in judged.test.origin.patches]
-    changed = {f"{test.path}::{test.name}" for test in came}
     effects = (*_effects(ran, bug_tests, changed), *applied.remarks)
     return replace(
         ran,
@@ -107,16 +110,14 @@ def _run(
 
 
 def _effects(
-    result: PatchResult, tests: Sequence[JudgedTest], changed: Collection[str]
+    result: PatchResult, tests: Sequence[JudgedTest], changed: set[str]
 ) -> Iterator[Note]:
     """Yield that a patch changes a test that it breaks; that no test reached it, or shows it.
 
     `changed` are the names of the tests that it changes.
     """
-    for regression in result.regressions:
-        if regression.test in changed:
-            text = f"changes {regression.test} itself"
-            yield Note(code="changes-broken-test", text=text)
+    if changed.intersection(regression.test for regression in result.regressions):
+        yield Note(code="changes-broken-test", text="changes a test that it breaks")
     if not result.cells:
         return
     if all(cell.exercised is False for cell in result.cells):

@@ -238,12 +238,9 @@ def find_difference(ranks: Sequence[Rank], calls: Sequence[Variation]) -> Tellin
 
     Of several it is the smallest.
     """
-    tellings = (
-        _telling(call, given)
-        for call, given in _rows(ranks, calls)
-        if len(_gives(given)) > 1 and Outcome() not in given.values()
-    )
-    return max(tellings, key=lambda telling: len(telling.gives), default=None)
+    rows = [row for row in _rows(ranks, calls) if Outcome() not in row[1].values()]
+    most = max(rows, key=lambda row: len(_gives(row[1])), default=None)
+    return _telling(*most) if most and len(_gives(most[1])) > 1 else None
 
 
 def find_values(

@@ -45,8 +45,8 @@ def code_words(telling: Telling) -> str:
     line = on_a_line("; ".join([*inner, telling.expression]))
     if len(line) <= _CODE:
         return line
-    change = f"  # {telling.change}" if telling.change else ""
-    return cut(f"…; {telling.expression}{change}", _CODE)
+    parts = filter(None, (f"…; {telling.expression}", telling.change))
+    return cut("  # ".join(parts), _CODE)
 
 
 def given_words(gives: Sequence[Given]) -> list[str]:

@@ -130,16 +130,21 @@ ValueError: no settings
 
 
 def test_what_comes_near_an_unsure_leader_is_compared_with_it(make: Make) -> None:
-    """The right one breaks a test that holds the bug for right, about another call."""
+    """The right one breaks a test that holds the bug for right, about another call.
+
+    On the reported call the leader gives what the right one gives, and a third one does not.
+    """
     files = {"settings.py": SETTINGS, "test_settings.py": SETTINGS_SUITE}
     project = make({**files, "issue.md": SETTINGS_REPORT})
     special = "    if text[:1] == '#':\n        return {}\n    lines = [line.strip() for"
     project.patches("settings.py", "    lines = [line.strip() for", special=special)
-    project.patches("settings.py", 'raise ValueError("no settings")', right="return {}")
+    refused = 'raise ValueError("no settings")'
+    project.patches("settings.py", refused, right="return {}", swallow="return None")
     run = project.rank("--brt-issue=issue.md")
     ranking = run.report.ranking
     assert (ranking.status, ranking.leader) == ("unsure", "special.diff"), run.said
     gives = {"no patch": "ValueError", "right.diff": "{}", "special.diff": "ValueError"}
+    gives["swallow.diff"] = "None"
     assert ranking.variations == {"parse(' # only words')": gives}
 
 
