@@ -113,12 +113,10 @@ class Ranking:
 
     def _tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
         """Return the call that tells most leading patches apart, nothing where there is none."""
-        doubt, leading = ranks[0].doubt, tied(ranks)
+        # A leader that is not sure is held against all that come near it.
+        leading = comparable(ranks) if ranks[0].doubt else tied(ranks)
         if all(one.epr is None for one in ranks):
             leading = tuple(one for one in ranks if one.place and one.place[0] == 1)
-        # A leader that is not sure is held against all that come near it.
-        if doubt is not None:
-            leading = comparable(ranks)
         telling = find_difference(leading, self.calls)
         return (telling,) if telling else ()
 

@@ -45,9 +45,11 @@ def without_asserted_bugs(
     It is about the same call as a bug test of `tests` that is believed, written alike, and no
     program meets both.
     """
-    believed = [judged.test for judged in tests if judged.judgement.counts]
     asked = [
-        (claim, test.name) for test in believed for claim in _claims(test.source or "")
+        (claim, judged.test.name)
+        for judged in tests
+        if judged.judgement.counts
+        for claim in _claims(judged.test.source or "")
     ]
     bugs: dict[str, AssertedBug] = {}
     for regression in guarded.regressions:

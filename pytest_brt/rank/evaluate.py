@@ -68,13 +68,8 @@ def evaluate(
     own = [
         cell for cell in ran.cells if cell.test in brought and not cell.cause.is_uncollected
     ]
-    changed = {
-        f"{judged.test.path}::{judged.test.name}"
-        for judged in tests
-        if patch.name in judged.test.origin.patches
-    }
     # How it was applied says least, and the table cuts what is last.
-    effects = (*_effects(ran, bug_tests, changed), *applied.remarks)
+    effects = (*_effects(ran, bug_tests), *applied.remarks)
     return replace(
         ran,
         patch=patch,
@@ -109,15 +104,8 @@ def _run(
     return PatchResult(patch=patch, cells=cells, outcomes=outcomes, guarded=guarded)
 
 
-def _effects(
-    result: PatchResult, tests: Sequence[JudgedTest], changed: set[str]
-) -> Iterator[Note]:
-    """Yield that a patch changes a test that it breaks; that no test reached it, or shows it.
-
-    `changed` are the names of the tests that it changes.
-    """
-    if changed.intersection(regression.test for regression in result.regressions):
-        yield Note(code="changes-broken-test", text="changes a test that it breaks")
+def _effects(result: PatchResult, tests: Sequence[JudgedTest]) -> Iterator[Note]:
+    """Yield that no test reached a patch, or that none shows that it changes anything."""
     if not result.cells:
         return
     if all(cell.exercised is False for cell in result.cells):

@@ -16,6 +16,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from pytest_brt.rank.remarks import SPECIAL
+from pytest_brt.rank.variations import WEAK
 from pytest_brt.report.match import ADDRESS
 from pytest_brt.types import (
     COUNTS,
@@ -179,8 +180,7 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
         if cell.verdict is not Verdict.INVALID
     )
     broken = frozenset(regression.test for regression in result.regressions)
-    alone = "" if passing else result.patch.name
-    return passing, broken, result.remark(SPECIAL) is None, alone
+    return passing, broken, result.remark(SPECIAL) is None, passing or result.patch.name
 
 
 # -- how likely a patch is right --------------------------------------------------------------
@@ -256,7 +256,11 @@ def _with_standings(
         return [replace(one, standing=Standing.NO_EVIDENCE) for one in ranks]
     first, *others = ranks
     passed = [judged for judged in tests if _passes(first.result.cells, judged)]
-    evidence = leading_evidence(passed)
+    differ = any(
+        one.epr == first.epr and one.result.outcomes != first.result.outcomes
+        for one in others
+    )
+    evidence = leading_evidence(passed, differ)
     behind = [replace(one, standing=_compare(one, first, passed)) for one in others]
     rivals = {one.standing for one in behind if one.name not in first.copies}
     leader = replace(first, leads_by=evidence)
@@ -280,8 +284,9 @@ def _compare(one: Rank, leader: Rank, passed: Iterable[JudgedTest]) -> Standing:
         if verdicts.get(judged.test.id) not in (Verdict.PASS, None):
             return Standing.BEHIND
     best, share = leader.score or 0.0, one.score or 0.0
-    is_close = best * (1 - share) < _MARGIN * share * (1 - best)
-    return Standing.CLOSE if is_close else Standing.BEHIND
+    if best * (1 - share) < _MARGIN * share * (1 - best):
+        return Standing.CLOSE
+    return Standing.BEHIND
 
 
 def _is_yours(judged: JudgedTest) -> bool:
@@ -289,10 +294,15 @@ def _is_yours(judged: JudgedTest) -> bool:
     return judged.review is Review.ACCEPTED or judged.test.origin.author is Author.PERSON
 
 
-def leading_evidence(passed: Iterable[JudgedTest]) -> str:
-    """Return what the strongest sure test of those rests on, "" where there is none."""
+def leading_evidence(passed: Iterable[JudgedTest], differ: bool = False) -> str:
+    """Return what the strongest sure test of those rests on, "" where there is none.
+
+    Where patches `differ` that pass them, a person's decides only if it says what is right.
+    """
     sure = [judged for judged in passed if judged.judgement.counts]
-    if any(map(_is_yours, sure)):
+    if any(
+        _is_yours(one) and not (differ and one.test.oracle.kind in WEAK) for one in sure
+    ):
         return YOURS
     if not sure:
         return ""

@@ -49,7 +49,7 @@ _DIGITS = str.maketrans("0123456789", "1234567890")
 #: What a line of code has that raises on purpose, which may be right.
 _MEANT = re.compile(r"\b(?:raise|assert)\b")
 #: Kinds of tests that only say what is wrong.
-_WEAK = (OracleKind.GONE, OracleKind.NO_RAISE)
+WEAK = (OracleKind.GONE, OracleKind.NO_RAISE)
 _AS_UNPATCHED = Note(
     code="as-unpatched",
     text="on all variations of the bug tests' calls it gives what the unpatched code gives",
@@ -74,8 +74,8 @@ def find_existing_calls(
         for name, node in find_tests(module):
             source = code_of(ast.Module([*imports, node], []))
             if not undefined_names(source):
-                is_far = names.isdisjoint(re.findall(r"\w+", code_of(node)))
-                tests[existing_test(f"{path}::{name}", source)] = is_far
+                test = existing_test(f"{path}::{name}", source)
+                tests[test] = names.isdisjoint(re.findall(r"\w+", code_of(node)))
     return tuple(sorted(tests, key=tests.__getitem__))
 
 
@@ -112,9 +112,12 @@ def find_variations(
         chain.from_iterable(map(vary, own[:_TESTS])),
         key=lambda call: (bool(call.change), len("".join(call.statements))),
     )
-    root = runner.subject.root
     return tuple(
-        replace(call, before=before, stumbles=_crashes_by_accident(before, root))
+        replace(
+            call,
+            before=before,
+            stumbles=_crashes_by_accident(before, runner.subject.root),
+        )
         for call, before in zip(calls, run_calls(calls, (), runner), strict=True)
         if before != Outcome()
     )
@@ -185,8 +188,9 @@ def _outcome(results: Sequence[StatementResult]) -> Outcome:
         return Outcome()
     if raised := last.raised:
         frame = next(reversed(raised.frames), None)
-        message = ADDRESS.sub("0x", raised.message)
-        return Outcome(raised=raised.type, message=message, frame=frame)
+        return Outcome(
+            raised=raised.type, message=ADDRESS.sub("0x", raised.message), frame=frame
+        )
     text = last.value.repr if last.value else ""
     return Outcome(text=text if is_steady(text) else "")
 
@@ -211,7 +215,7 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     that code crashes by accident, and a patch that breaks nothing gives a value, not the same one
     everywhere.
     """
-    rows = [(call, given) for call, given in _rows(compared, calls) if call.change]
+    rows = [row for row in _rows(compared, calls) if row[0].change]
     remarks = {
         one.name: _AS_UNPATCHED
         for one in compared
@@ -219,7 +223,7 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     }
     if len(remarks) == len(compared):
         remarks = {}
-    stumbling = [(call, given) for call, given in rows if call.stumbles]
+    stumbling = [row for row in rows if row[0].stumbles]
     right = [
         one.name
         for one in compared
@@ -238,16 +242,22 @@ def find_difference(ranks: Sequence[Rank], calls: Sequence[Variation]) -> Tellin
 
     Of several it is the smallest.
     """
-    rows = [row for row in _rows(ranks, calls) if Outcome() not in row[1].values()]
-    most = max(rows, key=lambda row: len(_gives(row[1])), default=None)
-    return _telling(*most) if most and len(_gives(most[1])) > 1 else None
+    tellings = (
+        _telling(call, given)
+        for call, given in _rows(ranks, calls)
+        if len(_gives(given)) > 1 and Outcome() not in given.values()
+    )
+    # Of as many results, one without a patch and on one, too, is one more on patches.
+    return max(
+        tellings, key=lambda it: (len(it.gives), len(it.gives[0].patches)), default=None
+    )
 
 
 def find_values(
     ranks: Sequence[Rank], calls: Sequence[Variation], tests: Iterable[JudgedTest]
 ) -> tuple[Telling, ...]:
     """Return what the calls of tests give that only say what is wrong; it decides nothing."""
-    weak = {judged.test.id for judged in tests if judged.test.oracle.kind in _WEAK}
+    weak = {judged.test.id for judged in tests if judged.test.oracle.kind in WEAK}
     return tuple(
         _telling(call, given)
         for call, given in _rows(ranks, calls)
@@ -284,9 +294,10 @@ def count_compared(ranks: Sequence[Rank], calls: Iterable[Variation]) -> int:
 
     None is what is given by a call that is made for what it does.
     """
-    rows = [gives.values() for _, gives in _rows(ranks, calls) if len(gives) > 1]
     return sum(
-        any(one.raised or one.text not in ("", "None") for one in row) for row in rows
+        any(one.raised or one.text not in ("", "None") for one in gives.values())
+        for _, gives in _rows(ranks, calls)
+        if len(gives) > 1
     )
 
 

@@ -148,6 +148,24 @@ def test_what_comes_near_an_unsure_leader_is_compared_with_it(make: Make) -> Non
     assert ranking.variations == {"parse(' # only words')": gives}
 
 
+def test_a_test_of_what_is_wrong_makes_no_patch_the_best_while_others_differ(make: Make) -> None:
+    """The person accepts that nothing is raised; then what the right one gives for another text."""
+    files = {"settings.py": SETTINGS, "test_settings.py": SETTINGS_SUITE}
+    project = make({**files, "issue.md": SETTINGS_REPORT})
+    special = "    if text[:1] == '#':\n        return {}\n    lines = [line.strip() for"
+    project.patches("settings.py", "    lines = [line.strip() for", special=special)
+    project.patches("settings.py", 'raise ValueError("no settings")', right="return {}")
+    project.rank("--brt-issue=issue.md")
+    assert project.run("pytest-brt", "review", "--accept", "T1").code == 0
+    ranking = project.rank().report.ranking
+    assert (ranking.status, ranking.leader) == ("unsure", "special.diff")
+    assert ranking.reason == "leaders-not-measured"
+    assert project.run("pytest-brt", "review", "--accept", "V1").code == 0
+    ranking = project.rank().report.ranking
+    assert (ranking.status, ranking.leader) == ("unsure", "right.diff")
+    assert ranking.reason == "breaks-tests"
+
+
 def test_patches_that_give_different_values_are_not_called_alike(
     valued: tuple[Project, Run],
 ) -> None:

@@ -253,19 +253,6 @@ def test_an_existing_test_that_a_patch_changes_is_held_against_no_other_one(make
     assert ranking["least"].broken == ()
 
 
-def test_that_a_patch_changes_a_test_that_it_breaks_is_said(make: Make) -> None:
-    """It may have to, where the test asserts the bug; another one that breaks it does not."""
-    suite = f"{BAG_SUITE}\n\ndef test_nothing():\n    assert bag.size([]) == -1\n"
-    project = make({"bag.py": BAG, "test_bag.py": suite})
-    fixed = BAG.replace(COUNT, "    return len(items)\n")
-    project.patch("right", {"bag.py": fixed, "test_bag.py": suite.replace("-1", "0")})
-    project.patches("bag.py", COUNT, other="    return max(len(items) - 1, 0)\n")
-    ranking = project.rank().report.ranking
-    for name in ("right", "other"):
-        assert ranking[name].broken == ("test_bag.py::test_nothing",)
-        assert ("changes-broken-test" in ranking[name].remarks) == (name == "right")
-
-
 def test_a_report_admits_a_test_that_fails_in_generated_code(make: Make) -> None:
     """The project makes a function of text, which has no file."""
     core = """\
