@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import shutil
+import signal
+import subprocess
 import time
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.scenarios.project import Make, Project
+from tests.scenarios.project import Make, Project, Run
 from tests.scenarios.samples import CLAMP, CLAMP_REPORT, CLAMP_RIGHT, CLAMP_TEST, FILES
 
 RANK = ("--rank-fixes=patches", "--brt-tests=mine.py", "--brt-guard=no")
@@ -110,33 +114,63 @@ def test_beside_eight_other_plugins(make: Make) -> None:
     assert run.report.ranking["right"].epr == 1.0
 
 
-def test_interrupted_in_the_middle_and_run_again(make: Make) -> None:
-    """What was found is shown and kept, and the same command goes on from there."""
-    project = make(
-        {
-            **FILES,
-            "mine.py": "import time\n"
-            + CLAMP_TEST.replace("    assert", "    time.sleep(0.4)\n    assert"),
-        }
-    )
-    texts = {f"fix_{n}": f"max(low, min(value, {n if n else 'high'}))" for n in range(8)}
+#: With existing tests, whose results are kept, too.
+MANY = ("--rank-fixes=patches", "--brt-tests=mine.py", "--brt-jobs=1")
+
+
+def with_six_patches(make: Make) -> tuple[Project, subprocess.Popen[str]]:
+    """Return a project, and a run in it that has done the first of its patches."""
+    slow = CLAMP_TEST.replace("    assert", "    time.sleep(0.2)\n    assert")
+    project = make({**FILES, "mine.py": f"import time\n{slow}"})
+    texts = {f"fix_{n}": f"max(low, min(value, {n if n else 'high'}))" for n in range(6)}
     project.patches("interval.py", CLAMP, **texts)
-    report = f"--brt-report={project.json}"
-    process = project.start("pytest", *RANK, report, "-v", "--brt-jobs=1")
+    process = project.start("pytest", *MANY, f"--brt-report={project.json}", "-v")
     assert process.stdout is not None
     for line in process.stdout:
         if "%]" in line:
             break
+    return project, process
+
+
+def taken(run: Run) -> int:
+    """Return how many results of an interrupted run were not made again."""
+    found = re.search(r"(\d+) results? taken from the interrupted run", run.out)
+    return int(found[1]) if found else 0
+
+
+def test_interrupted_in_the_middle_and_run_again(make: Make) -> None:
+    """What was found is shown and kept, and the same command goes on from there on this tree."""
+    project, process = with_six_patches(make)
     run = project.interrupt(process)
     assert run.code == 2, run.said
+    assert "continue: " in run.out
     first = run.report.ranking
     assert first.status == "unfinished"
-    assert 0 < len(first.missing) < 8
-    again = project.pytest(*RANK, "--brt-jobs=1")
+    assert 0 < len(first.missing) < 6
+    cache, copy = project.root / ".pytest_cache", project.folder / "cache"
+    assert list(cache.rglob("journal*"))
+    shutil.copytree(cache, copy)
+    project.write({"more.py": "x = 1\n"})
+    assert taken(project.pytest(*MANY, "-k", "fix_0")) == 0, "it is another tree"
+    (project.root / "more.py").unlink()
+    shutil.rmtree(cache)
+    shutil.move(copy, cache)
+    again = project.pytest(*MANY)
     assert again.code in (0, 7), again.said
-    assert len(again.report.ranking.patches) == 8
+    assert taken(again) >= 6 - len(first.missing)
+    assert len(again.report.ranking.patches) == 6
+    assert {patch.ran for patch in again.report.ranking.patches} == {2}
     assert not again.report.ranking.missing
-    assert "taken from the interrupted run" in again.out
+    assert not list(cache.rglob("journal*")), "nothing is left to be taken up"
+
+
+def test_interrupted_twice(make: Make) -> None:
+    project, process = with_six_patches(make)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    run = project.interrupt(process)
+    assert "continue: " in run.out, run.said
+    assert taken(project.pytest(*MANY, "-k", "fix_0"))
 
 
 def test_a_plugin_that_is_called_as_one_of_pytests_own(make: Make) -> None:

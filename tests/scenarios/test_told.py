@@ -5,6 +5,8 @@ Small projects in which something false was said with confidence.
 
 from __future__ import annotations
 
+import pytest
+
 from tests.scenarios.project import Make, is_right
 
 TOKENS = '''\
@@ -182,29 +184,31 @@ class Net:
     def every(self, step):
         return list(range(1, self.size - step, step))
 """
-NETS_REPORT = """\
-# Slicing issue
-
+CODE = """\
 ```python
 from nets import Net
 net = Net(256)
 nets_list = net.every(64)
 ```
-
+"""
+SENTENCE = "I take `net = Net(256)` and then `nets_list = net.every(64)`.\n"
+STATED = """
 Result: `nets_list = [1, 65, 129]`
 
 Expected: `nets_list = [1, 65, 129, 193]`
 """
 
 
-def test_a_name_and_its_expected_value(make: Make) -> None:
+@pytest.mark.parametrize("told", [CODE, SENTENCE], ids=["code", "sentence"])
+def test_a_name_and_its_expected_value(make: Make, told: str) -> None:
     project = make({"nets.py": NETS})
-    run = project.issue(NETS_REPORT)
+    run = project.issue(f"# Slicing issue\n\n{told}{STATED}")
     fixed = {"nets.py": NETS.replace("self.size - step", "self.size")}
     assert is_right(project, run.report.first, fixed)
 
 
 URL = 'def join(user, host):\n    return "http://" + user + "@" + host\n'
+URL_FIXED = {"url.py": URL.replace('user + "@"', 'user.replace("@", "%40") + "@"')}
 URL_REPORT = """\
 # Characters : and @ are not escaped in user names
 
@@ -230,9 +234,20 @@ def test_a_quoted_grammar_is_no_python_and_the_output_below_it_is_the_right_one(
     project = make({"url.py": URL})
     run = project.issue(URL_REPORT)
     assert "undefined-names" not in run.report.answer.reasons, run.said
-    quoted = '    user = user.replace("@", "%40")\n'
-    fixed = {"url.py": URL.replace("    return", f"{quoted}    return")}
-    assert is_right(project, run.report.first, fixed)
+    assert is_right(project, run.report.first, URL_FIXED)
+
+
+def test_another_prompt(make: Make) -> None:
+    project = make({"url.py": URL})
+    session = "> from url import join\n> join('a@b', 'c')\n'http://a@b@c'\n"
+    run = project.issue(f"# : and @ are not escaped\n\n```\n{session}```\n")
+    assert is_right(project, run.report.first, URL_FIXED)
+
+
+def test_a_quoted_grammar_alone_is_no_code(make: Make) -> None:
+    grammar = URL_REPORT[URL_REPORT.index("According") : URL_REPORT.index("So it")]
+    run = make({"url.py": URL}).issue(f"# Users are not escaped\n\n{grammar}")
+    assert run.report.answer.reasons == ("no-code",), run.said
 
 
 SORTED = """\
@@ -283,12 +298,27 @@ It should return `'x\\n'`.
 """
 
 
+BARE = {"lines.py": "def norm(text):\n    return text\n"}
+ENDED = {"lines.py": 'def norm(text):\n    return text + "\\n"\n'}
+
+
 def test_white_space_inside_of_a_text_counts(make: Make) -> None:
-    project = make({"lines.py": "def norm(text):\n    return text\n"})
+    project = make(BARE)
     run = project.issue(NORM_REPORT)
     assert run.report.answer.status in ("reproduced", "possible"), run.said
-    fixed = {"lines.py": 'def norm(text):\n    return text + "\\n"\n'}
-    assert is_right(project, run.report.first, fixed)
+    assert is_right(project, run.report.first, ENDED)
+    project.write(ENDED)
+    run = project.issue(NORM_REPORT)
+    assert run.report.answer.status == "not-here", run.said
+    assert not run.report.bug_tests
+
+
+def test_white_space_that_should_not_be_there(make: Make) -> None:
+    project = make(ENDED)
+    report = "# norm() adds a newline\n\n```python\n>>> from lines import norm\n>>> norm('x')\n"
+    run = project.issue(f"{report}'x\\n'\n```\n\nIt should return `'x'`.\n")
+    assert len(run.report.bug_tests) > 1, run.said
+    assert all(is_right(project, test, BARE) for test in run.report.bug_tests)
 
 
 GOOD_CASE = """\
@@ -325,7 +355,7 @@ def test_the_good_case_alone_is_no_bug(make: Make) -> None:
 
 def test_no_number_where_too_few_were_measured(make: Make) -> None:
     """One number tells how likely a test is right: that of at least ten, or none."""
-    project = make({"lines.py": "def norm(text):\n    return text\n"})
+    project = make(BARE)
     run = project.issue(
         "# norm() keeps case\n\n`norm('A')` should return `'a'`, it returns `'A'`.\n"
     )
