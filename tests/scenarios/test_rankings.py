@@ -118,6 +118,8 @@ def test_a_persons_test_is_believed(make: Make) -> None:
     run = project.rank("--brt-tests=test_mine.py")
     assert run.code == 0, run.said
     assert (run.report.ranking.status, run.report.ranking.leader) == ("best", "right.diff")
+    (given,) = run.report.tests
+    assert (given.confidence, given.measured) == (1, 0)
 
 
 CASES = """\
@@ -211,13 +213,17 @@ def test_without_a_report_the_tests_that_patches_bring_decide(make: Make) -> Non
     test = f"{BAG_SUITE}\n\ndef test_size():\n    assert bag.size([1, 2]) == 2\n"
     fixed = BAG.replace(COUNT, "    return len(items)\n")
     project.patch("right", {"bag.py": fixed, "test_bag.py": test})
+    unread = {"bag.py": BAG.replace(COUNT, "    return len(items"), "test_bag.py": test}
+    project.patch("unread", unread)
     run = project.rank()
     assert run.code == 7, run.said
     ranking = run.report.ranking
-    assert ranking.order("noop", "wrong", "right")[0] == "right"
+    assert ranking.order("noop", "wrong", "unread", "right")[0] == "right"
+    assert ranking.reason == "own-tests"
     (brought,) = run.report.bug_tests
-    assert brought.brought_by == ("right.diff",)
+    assert brought.brought_by == ("right.diff", "unread.diff")
     assert ranking["noop"].results == ranking["wrong"].results == {brought.name: "FAIL"}
+    assert ranking["unread"].epr == 0.0, "it fails its own test, as all others"
 
 
 def test_tests_that_only_their_author_passes_put_no_other_patch_behind(make: Make) -> None:
@@ -306,6 +312,21 @@ def test_a_true_regression_counts_beside_it(asserted: Run) -> None:
     ranking = asserted.report.ranking
     assert "test_core.py::test_half" in ranking["harms"].broken
     assert ranking.order("harms", "right") == ["right", "harms"]
+
+
+def test_it_is_said_that_no_existing_test_runs_what_a_patch_changes(make: Make) -> None:
+    """Not all of them end in the time that there is: then it is seen which lines they run."""
+    mean = "from interval import mean\n\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n"
+    long = (
+        "import time\n\n\ndef test_long():\n    end = time.process_time() + 2\n"
+        "    while time.process_time() < end:\n        pass\n"
+    )
+    tests = {"tests/test_interval.py": mean, "tests/test_long.py": long, "mine.py": CLAMP_TEST}
+    project = make({**FILES, **tests})
+    project.patches("interval.py", CLAMP, right=CLAMP_RIGHT)
+    run = project.rank("--brt-tests=mine.py", "--brt-guard=1")
+    said = "no existing test is known to run the changed lines"
+    assert said in run.report.ranking.text, run.said
 
 
 ORDER_SUITE = """\

@@ -289,16 +289,12 @@ Since the last release my sliders jump back to the left. Please fix it.
 """
 
 
-def test_nothing_to_run_and_what_to_add(interval: Project) -> None:
+def test_nothing_to_run_what_to_add_and_where_the_bug_may_be(interval: Project) -> None:
     run = interval.issue(VAGUE)
     assert run.code == 1, run.said
     assert run.report.answer.status == "not-reproduced"
     assert "no-code" in run.report.answer.reasons
     assert not run.report.bug_tests
-
-
-def test_nothing_to_run_and_where_the_bug_may_be(interval: Project) -> None:
-    run = interval.issue(VAGUE)
     assert run.report.answer.places[0] == "interval.py::clamp", run.said
 
 

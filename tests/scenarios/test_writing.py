@@ -136,21 +136,6 @@ def test_a_new_file_with_a_strict_mark_leaves_the_suite_green(written: Project) 
     assert "strict=True" in ast.unparse(function.decorator_list[0])
 
 
-def test_what_is_written_names_no_place_of_this_machine(make: Make) -> None:
-    project = make(FILES)
-    elsewhere = project.folder / "reports/mean.md"
-    elsewhere.parent.mkdir()
-    elsewhere.write_text(MEAN_REPORT, "utf-8")
-    options = ("--brt-write=new", "--brt-mark=xfail")
-    run = project.pytest(f"--brt-issue={elsewhere}", *options, writes=True)
-    assert run.code == 0, run.said
-    text = project.read(new_file(project))
-    assert str(project.folder) not in text
-    assert max(map(len, text.splitlines())) <= 100
-    imports = [line for line in text.splitlines() if line.startswith(("import ", "from "))]
-    assert "pytest" in imports[0], "the project's own come after those of others"
-
-
 @pytest.mark.parametrize("mark", [(), ("--brt-mark=xfail",)])
 def test_once_more_writes_nothing_twice(make: Make, mark: tuple[str, ...]) -> None:
     project = make(FILES)
@@ -201,28 +186,27 @@ def test_what_is_not_written_is_said(make: Make) -> None:
     assert "not written" in run.out
 
 
-@pytest.fixture(scope="module")
-def reviewed(make: Make) -> Project:
-    """Return a project after a run that found tests, and after a person looked at them."""
+def test_an_accepted_test_decides_and_a_rejected_one_does_not(make: Make) -> None:
     project = make(FILES)
     project.patches("interval.py", CLAMP, right=CLAMP_RIGHT, wrong="max(high, min(value, low))")
-    run = project.issue(CLAMP_REPORT)
-    tests = run.report.bug_tests
-    assert len(tests) >= 2, run.said
-    states = [f"T{n}" for n, test in enumerate(tests, start=1) if "==" in test.source]
-    other = next(f"T{n}" for n, test in enumerate(tests, start=1) if "==" not in test.source)
-    done = project.run("pytest-brt", "review", "--accept", states[0], "--reject", other)
+    tests = project.issue(CLAMP_REPORT).report.bug_tests
+    keys = [f"T{number}" for number in range(1, len(tests) + 1)]
+    stated = [key for key, test in zip(keys, tests, strict=True) if "==" in test.source]
+    others = [key for key in keys if key not in stated]
+    review = ("pytest-brt", "review")
+    done = project.run(*review, "--accept", stated[0], "--reject", others[0])
     assert done.code == 0, done.said
-    return project
-
-
-def test_an_accepted_test_decides_and_a_rejected_one_does_not(reviewed: Project) -> None:
-    run = reviewed.rank("--brt-guard=no")
+    page = project.folder / "page.html"
+    run = project.rank("--brt-guard=no", f"--brt-report={page}")
     assert run.code == 0, run.said
+    assert "you accepted 1" in run.out
+    assert "accepted by you" in page.read_text("utf-8")
     accepted = [test.name for test in run.report.tests if test.review == "accepted"]
     assert list(run.report.ranking["right"].results) == accepted
     assert run.report.ranking.leader == "right.diff"
     assert run.report.ranking.status == "best"
+    assert project.run(*review, "--reject", *keys).code == 0
+    assert project.rank().refuses("you rejected every bug test of the last run")
 
 
 WHOLE_SIZES = "def size(text):\n    return int(text[:-2]) * 1024\n"
@@ -365,7 +349,11 @@ def test_a_test_that_wants_another_value_than_the_report(
 
 def test_the_exit_code_of_a_check_is_the_answer(make: Make) -> None:
     project = make({**FILES, "mine.py": CLAMP_TEST, "issue.md": CLAMP_REPORT})
-    assert project.run("pytest-brt", "check", "mine.py", "--issue", "issue.md").code == 0
+    done = project.run("pytest-brt", "check", "mine.py", "--issue", "issue.md")
+    assert done.code == 0, done.said
+    lines = done.out.splitlines()
+    assert "mine.py::test_above: a bug test" in lines
+    assert lines[-1] == "bug tests for issue.md: 2 of 2"
     assert project.run("pytest-brt", "check", "none.py", "--issue", "issue.md").refuses("none.py")
 
 
