@@ -114,8 +114,8 @@ def test_what_a_patch_breaks_is_named(ranked: Run) -> None:
 def test_a_persons_test_is_believed(make: Make) -> None:
     project = make({"sizes.py": SIZES, "test_sizes.py": SIZES_SUITE})
     project.write({"test_mine.py": SIZES_TEST})
-    project.patches("sizes.py", RETURN, **SIZES_PATCHES)
-    run = project.rank("--brt-tests=test_mine.py")
+    project.patches("sizes.py", RETURN, right=RIGHT, special=SIZES_PATCHES["special"])
+    run = project.rank("--brt-tests=test_mine.py", "--brt-guard=no")
     assert run.code == 0, run.said
     assert (run.report.ranking.status, run.report.ranking.leader) == ("best", "right.diff")
     (given,) = run.report.tests
@@ -150,7 +150,7 @@ def test_patches_that_behave_alike_are_level(make: Make) -> None:
         second="min(high, max(value, low))",
         wrong="max(high, min(value, low))",
     )
-    run = project.rank("--brt-tests=mine.py")
+    run = project.rank("--brt-tests=mine.py", "--brt-guard=no")
     assert run.code == 7, run.said
     ranking = run.report.ranking
     assert (ranking.status, ranking.leader) == ("tie", "")
@@ -267,7 +267,7 @@ def test_a_test_that_a_patch_brings_changes_nothing_for_tests_of_others(make: Ma
     brought = f"{turned}\n\ndef test_size():\n    assert real([]) == 2\n"
     wrong = BAG.replace(COUNT, "    return 2\n")
     project.patch("evil", {"bag.py": wrong, "test_evil.py": brought})
-    run = project.rank("--brt-tests=mine.py")
+    run = project.rank("--brt-tests=mine.py", "--brt-guard=no")
     ranking = run.report.ranking
     assert ranking["right"].results["test_mine"] == "PASS", run.said
     assert (ranking["right"].ranks or (0, 0))[0] == 1
@@ -385,17 +385,17 @@ def test_a_crash_hides_no_other_test(make: Make) -> None:
     assert ranking["right"].broken == ()
 
 
-def test_six_hundred_new_failures_are_told_in_seconds(make: Make) -> None:
+def test_three_hundred_new_failures_are_told_in_seconds(make: Make) -> None:
     suite = (
         "import pytest\nfrom interval import clamp\n\n\n"
-        "@pytest.mark.parametrize('n', range(600))\n"
+        "@pytest.mark.parametrize('n', range(300))\n"
         "def test_n(n):\n    assert clamp(-n, 0, 9) == 0\n"
     )
     project = make({**FILES, "tests/test_interval.py": suite, "mine.py": CLAMP_TEST})
     project.patches("interval.py", CLAMP, wrong="value + 2", right=CLAMP_RIGHT)
     began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     run = project.rank("--brt-tests=mine.py")
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began < 60
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began < 30
     ranking = run.report.ranking
     assert ranking.leader == "right.diff", run.said
     assert ranking["wrong"].broken
@@ -429,7 +429,7 @@ def deceivers(make: Make) -> Run:
         prefix=fake.format('any(n.startswith("PYTEST") for n in __import__("os").environ)'),
         right=f"    return {CLAMP_RIGHT}\n",
     )
-    return project.rank("--brt-tests=mine.py")
+    return project.rank("--brt-tests=mine.py", "--brt-guard=no")
 
 
 def test_a_patch_that_knows_that_it_is_tested_is_named(deceivers: Run) -> None:
