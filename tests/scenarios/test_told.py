@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenarios.project import Make, is_right
+from tests.scenarios.project import Make, are_right, is_right
 
 TOKENS = '''\
 class InvalidToken(Exception):
@@ -108,9 +108,8 @@ def test_a_value_that_the_report_calls_right_is_not_forbidden(make: Make) -> Non
     """Of two calls in a session the one of the title is wrong; the other says what is right."""
     project = make({"iso.py": ISO, "test_iso.py": ISO_SUITE})
     run = project.issue(ISO_REPORT)
-    assert is_right(project, run.report.first, ISO_RIGHT)
     assert "2007-04-05T24:00" in run.report.first.source
-    assert all(is_right(project, test, ISO_RIGHT) for test in run.report.bug_tests)
+    assert are_right(project, run.report.bug_tests, ISO_RIGHT)
 
 
 def test_a_fix_stands_above_a_patch_that_does_nothing(make: Make) -> None:
@@ -318,7 +317,7 @@ def test_white_space_that_should_not_be_there(make: Make) -> None:
     report = "# norm() adds a newline\n\n```python\n>>> from lines import norm\n>>> norm('x')\n"
     run = project.issue(f"{report}'x\\n'\n```\n\nIt should return `'x'`.\n")
     assert len(run.report.bug_tests) > 1, run.said
-    assert all(is_right(project, test, BARE) for test in run.report.bug_tests)
+    assert are_right(project, run.report.bug_tests, BARE)
 
 
 GOOD_CASE = """\
@@ -341,8 +340,7 @@ SPLIT_RIGHT = {"splits.py": "def split_after(items):\n    return [[item] for ite
 def test_the_good_case_is_never_forbidden(make: Make) -> None:
     project = make({"splits.py": SPLITS})
     run = project.issue(GOOD_CASE)
-    assert run.report.bug_tests, run.said
-    assert all(is_right(project, test, SPLIT_RIGHT) for test in run.report.bug_tests)
+    assert are_right(project, run.report.bug_tests, SPLIT_RIGHT)
 
 
 def test_the_good_case_alone_is_no_bug(make: Make) -> None:
