@@ -13,7 +13,7 @@ ISSUE = "--brt-issue=clamp.md"
 PLAIN = "--brt-guard=no"
 
 
-def test_a_row_pulls_the_attempts_that_it_needs_without_cache_xdist_or_a_warning(
+def test_a_row_alone_without_cache_xdist_or_a_warning(
     project: pytest.Pytester,
 ) -> None:
     less = ("-p", "no:cacheprovider", "-p", "no:xdist", "-W", "error")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-CLAMP = (
-    "# clamp is odd\n\n```\n>>> from interval import clamp\n>>> clamp(5, 0, 10)\n0\n```\n"
-    "{}\n\nIn docs/usage.md it is right.\n"
-)
+#: A title that names no code of the project says little of what is wrong.
+ODD = "# Something is odd\n\n```\n>>> from interval import clamp\n>>> clamp(5, 0, 10)\n0\n```\n"
 TRACEBACK = """\
 # mean() crashes
 
@@ -23,9 +21,7 @@ ZeroDivisionError: division by zero
 
 
 def test_where_nothing_is_written_it_is_said_what_writes_it(project: pytest.Pytester) -> None:
-    # A title that names no code of the project says little of what is wrong.
-    odd = CLAMP.format("").replace("clamp is odd", "Something is odd")
-    project.path.joinpath("odd.md").write_text(odd, "utf-8")
+    project.path.joinpath("odd.md").write_text(ODD, "utf-8")
     result = project.runpytest_subprocess("--brt-issue=odd.md", "--brt-write=new", "-q")
     assert [line for line in result.outlines if "written" in line] == [
         "not written: test_something_odd is less certain ('pytest-brt review' accepts it, and "

@@ -179,6 +179,25 @@ from interval import clamp
 clamp(5, 0, 10)  # should be 5
 ```
 """
+VAGUE = """\
+# clamp is wrong near the upper bound
+
+Since the last release my sliders jump back to the left. Please fix it.
+"""
+
+BARE_TRACEBACK = """\
+# Crash
+
+```
+Traceback (most recent call last):
+  File "/home/me/plot.py", line 12, in <module>
+    interval.mean(values)
+  File "/usr/lib/python3/dist-packages/interval.py", line 8, in mean
+    return sum(values) / len(values)
+ZeroDivisionError: division by zero
+```
+"""
+
 #: Each with what fixes the bug.
 REPORTS = {
     "session": (SESSION, "mean"),
@@ -191,6 +210,11 @@ REPORTS = {
     "form-of-github": (FORM, "clamp"),
     "comment-that-says-what-should-be": (COMMENT, "clamp"),
 }
+#: Without anything to run: why it is not reproduced, and in what function the bug may be.
+PLACES = {
+    "vague": (VAGUE, ("no-code", "interval.py::clamp")),
+    "bare-traceback": (BARE_TRACEBACK, ("only-traceback", "interval.py::mean")),
+}
 FIXES = {"clamp": CLAMP, "mean": MEAN, "span": SPAN, "none": {}}
 
 
@@ -198,8 +222,9 @@ FIXES = {"clamp": CLAMP, "mean": MEAN, "span": SPAN, "none": {}}
 def reported(make: Make) -> tuple[Report, dict[str, set[str]]]:
     """Return what a run at all of these says, and the ids of the tests that pass with each fix."""
     project = make(FILES)
-    project.write({f"{name}.md": text for name, (text, _) in REPORTS.items()})
-    found = project.pytest(*(f"--brt-issue={name}.md" for name in REPORTS)).report
+    reports = {f"{name}.md": text for name, (text, _) in {**REPORTS, **PLACES}.items()}
+    project.write(reports)
+    found = project.pytest(*(f"--brt-issue={name}" for name in reports)).report
     tests = found.bug_tests
     return found, {name: passing(project, tests, fix) for name, fix in FIXES.items()}
 
@@ -215,6 +240,17 @@ def test_a_report_becomes_a_test_that_is_right(
     assert first.id in passed[REPORTS[name][1]], first
     assert first.id not in passed["none"], first
     assert "test_inside" in first.name or not name.startswith("own-"), "it keeps its name"
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_nothing_to_run_what_to_add_and_where_the_bug_may_be(
+    reported: tuple[Report, dict[str, set[str]]], name: str
+) -> None:
+    found, _ = reported
+    (answer,) = (one for one in found.answers if one.source == f"{name}.md")
+    assert answer.status == "not-reproduced"
+    assert (answer.reasons[0], answer.places[0]) == PLACES[name][1]
+    assert not [test for test in found.tests if test.issue == answer.issue]
 
 
 def test_the_reporters_own_test_with_a_fixture_of_the_project(interval: Project) -> None:
@@ -251,42 +287,6 @@ def test_the_commit_that_fixed_it_is_named(interval: Project) -> None:
     assert run.report.answer.status == "not-here"
     assert run.report.answer.fixed_by
     assert fix.startswith(run.report.answer.fixed_by)
-
-
-VAGUE = """\
-# clamp is wrong near the upper bound
-
-Since the last release my sliders jump back to the left. Please fix it.
-"""
-
-
-def test_nothing_to_run_what_to_add_and_where_the_bug_may_be(interval: Project) -> None:
-    run = interval.issue(VAGUE)
-    assert run.code == 1, run.said
-    assert run.report.answer.status == "not-reproduced"
-    assert "no-code" in run.report.answer.reasons
-    assert not run.report.bug_tests
-    assert run.report.answer.places[0] == "interval.py::clamp", run.said
-
-
-BARE_TRACEBACK = """\
-# Crash
-
-```
-Traceback (most recent call last):
-  File "/home/me/plot.py", line 12, in <module>
-    interval.mean(values)
-  File "/usr/lib/python3/dist-packages/interval.py", line 8, in mean
-    return sum(values) / len(values)
-ZeroDivisionError: division by zero
-```
-"""
-
-
-def test_a_traceback_alone_says_where_it_ends(interval: Project) -> None:
-    run = interval.issue(BARE_TRACEBACK)
-    assert run.code == 1, run.said
-    assert run.report.answer.places[0] == "interval.py::mean", run.said
 
 
 NAMES = """\
