@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.interval import SOURCE, diff_of
+from tests.support.refusals import assert_refused
 
 BROKEN = "    return max(low, min(value, low))\n"
 #: A hyperlink of a terminal, the title of its window, a C1 control, a turned direction, a bell.
@@ -40,9 +41,11 @@ ISSUE = f"""\
 It should be `5`. {ODD} {SPOKEN}
 """
 KIND, SAID = f"Bad{ODD}", f"{ODD}{SPOKEN}\n{COMMANDS}"
-RAISES = f"    raise type({KIND!a}, (ValueError,), {{}})({SAID!a})\n"
+RAISES = f"    # {ODD.strip()}\n    raise type({KIND!a}, (ValueError,), {{}})({SAID!a})\n"
 #: pytest's own reading of names refuses "[" and "::".
 NAME = f"odd{ODD}a|b`c`<b>!>\n.diff".replace("/", "_").replace("]", "").replace(":", "")
+#: Of a patch that cannot be read: the letters are those of a file's name that is no UTF-8.
+RAW = "raw\udcff\nfixes by EPR.diff"
 REPORTS = ("html", "md", "json")
 
 
@@ -56,6 +59,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (out / "patches").mkdir()
     (out / "issue.md").write_text(ISSUE, encoding="utf-8", newline="")
     (out / "patches" / NAME).write_text(diff_of(SOURCE.replace(BROKEN, RAISES)), encoding="utf-8")
+    (out / "patches" / RAW).write_text(f"--- {ODD}\nnot a diff{ODD}\n", encoding="utf-8")
     reports = [f"--brt-report={out}/report.{kind}" for kind in REPORTS]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-vv", "--brt-guard=no"]
     done = subprocess.run(
@@ -74,6 +78,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def _no_command(text: str) -> None:
+    assert "raw?\\nfixes by EPR.diff" in text
     for line in text.split("\n"):
         assert not re.search(r"^\s*::|##\w*\[", line), line
 
@@ -127,3 +132,10 @@ def test_what_strangers_wrote_is_only_text(written: dict[str, str], kind: str) -
     CHECKS[kind](text)
     if kind != "junit":  # which has what came out, and no more
         assert "clamp" in text
+
+
+def test_two_names_that_would_look_alike_are_refused(project: pytest.Pytester) -> None:
+    for name in ("a\x1b.diff", "a\x1c.diff"):
+        (project.path / "patches" / name).write_text(diff_of(SOURCE.replace(BROKEN, RAISES)))
+    message = "two patches are both called 'a?.diff' (rename one)"
+    assert_refused(project, {"--rank-fixes=patches": message})

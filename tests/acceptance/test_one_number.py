@@ -96,16 +96,9 @@ def test_what_was_measured_decides_the_word_the_letter_the_exit_code_and_what_is
             assert any(function in text for text in written) is test["counts"]
 
 
-# How often a leader on the first is right was not measured.
-@pytest.mark.parametrize(
-    ("report", "code"),
-    [("complained.md", 7), ("asserted.md", 1)],
-)
-def test_a_kind_that_is_seldom_right_carries_no_patch(
-    project: pytest.Pytester, report: str, code: int
-) -> None:
-    result, found = run(project, f"--brt-issue={report}", "--rank-fixes=patches")
-    assert result.ret == code
+def test_a_kind_that_is_seldom_right_carries_no_patch(project: pytest.Pytester) -> None:
+    result, found = run(project, "--brt-issue=asserted.md", "--rank-fixes=patches")
+    assert result.ret == 1
     (ranking,) = found["rankings"]
     best = ranking["patches"][0]
     assert (best["name"], best["epr"]) == ("fix.diff", 1)
@@ -113,13 +106,3 @@ def test_a_kind_that_is_seldom_right_carries_no_patch(
     number = max(test["confidence"] for test in found["tests"] if test["candidate"])
     # Nothing else of the kind of a test goes into the score.
     assert best["because"] == [f"{2.3 * number:+.1f} by the bug tests"]
-
-
-def test_a_test_that_is_given_counts_as_one_and_has_no_number(project: pytest.Pytester) -> None:
-    test = SUITE.replace("test_low", "test_inside").replace("-1, 0, 9) == 0", "5, 0, 9) == 5")
-    project.path.joinpath("test_mine.py").write_text(test, "utf-8")
-    result, report = run(project, "--brt-tests=test_mine.py", "--rank-fixes=patches")
-    assert result.ret == 0
-    (given,) = report["tests"]
-    assert (given["confidence"], given["measured"]) == (1, None)
-    assert "%" not in given["sure"]

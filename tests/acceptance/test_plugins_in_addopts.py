@@ -15,6 +15,7 @@ ADDOPTS = {
     "pytest_html": "--html=page.html --self-contained-html",
     "pytest_jsonreport": "--json-report --json-report-file=all.json",
     "pytest_benchmark": "--benchmark-autosave --benchmark-json=speed.json",
+    "pytest_rerunfailures": "--reruns=3",
     "pytest_timeout": "--timeout=0.01",
     "pytest_randomly": "-p randomly --randomly-seed=7",
 }

@@ -82,12 +82,8 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def written(project: pytest.Pytester, kind: str) -> Path:
-    """Return the file that a run writes for a report that lies outside of the project."""
-    report = project.path.parent / "given" / "issue.md"
-    report.write_text(REPORT, "utf-8")
-    project.runpytest_subprocess(f"--brt-issue={report}")
-    project.run(sys.executable, "-m", "pytest_brt", "review", "--accept", "T1", "T2")
+def written(project: pytest.Pytester, report: Path, kind: str) -> Path:
+    """Return the file that a run writes."""
     result = project.runpytest_subprocess(
         f"--brt-issue={report}", f"--brt-write={kind}", "--brt-mark=xfail"
     )
@@ -96,11 +92,24 @@ def written(project: pytest.Pytester, kind: str) -> Path:
     return project.path / line.removeprefix("written: ")
 
 
-@pytest.mark.parametrize("kind", ["new", "into"])
-def test_nothing_in_it_is_unused_and_nothing_is_missing(
-    project: pytest.Pytester, kind: str
-) -> None:
-    path = written(project, kind)
+def test_nothing_in_it_is_unused_and_nothing_is_missing(project: pytest.Pytester) -> None:
+    """The report lies outside of the project."""
+    report = project.path.parent / "given" / "issue.md"
+    report.write_text(REPORT, "utf-8")
+    project.runpytest_subprocess(f"--brt-issue={report}")
+    project.run(sys.executable, "-m", "pytest_brt", "review", "--accept", "T1", "T2")
+    path = written(project, report, "into")
+    assert_tidy(project, path)
+    plain = (str(path), "-p", "no:randomly")
+    project.runpytest_subprocess(*plain).assert_outcomes(xfailed=1, passed=2)
+    path.write_text(HOST, "utf-8")
+    path = written(project, report, "new")
+    assert max(map(len, path.read_text("utf-8").splitlines())) <= 100
+    assert_tidy(project, path)
+    project.runpytest_subprocess(str(path), *plain[1:]).assert_outcomes(xfailed=2)
+
+
+def assert_tidy(project: pytest.Pytester, path: Path) -> None:
     text = path.read_text("utf-8")
     assert str(project.path) not in text
     assert str(project.path.parent) not in text
@@ -117,6 +126,3 @@ def test_nothing_in_it_is_unused_and_nothing_is_missing(
         command = [ruff, "check", "--isolated", "--select=F", str(path)]
         checked = subprocess.run(command, cwd=project.path, capture_output=True, check=False)
         assert checked.returncode == 0, checked.stdout.decode() + text
-    project.runpytest_subprocess(str(path), "-p", "no:randomly").assert_outcomes(
-        xfailed=2 if kind == "new" else 1, passed=0 if kind == "new" else 2
-    )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.cli.main import main
 from pytest_brt.cli.run import PROJECT, write_files
 
 TEST = """\
@@ -60,9 +61,14 @@ def test_a_report_that_names_nothing_cannot_tell(project: Path) -> None:
     ],
 )
 def test_what_cannot_be_used_is_one_line(
-    project: Path, arguments: tuple[str, ...], said: str
+    project: Path,
+    arguments: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    done = check(project, *arguments)
-    assert done.returncode == 4
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    monkeypatch.chdir(project)
+    assert main(["check", *arguments]) == 4
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1

@@ -38,8 +38,12 @@ def test_files_servers_and_models_worth_having(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_model_is_measured_on_ten_bugs(tmp_path: Path) -> None:
-    """It always writes the same test, which is right for one of them."""
-    with serving(Model([], always=TEST, judge={"words_": "ten is more than nine"})) as model:
+    """It writes the same test for two of them, right for one, and refuses to answer otherwise."""
+    model = Model([], always=TEST, judge={"words_": "ten is more than nine"})
+    about = ("newest() takes 1.9", "takes the money")
+    model.refuse = lambda asked: None if any(title in str(asked) for title in about) else "no"
+    with serving(model):
         said = run("--measure", f"server:127.0.0.1:{model.port}", folder=tmp_path)
     assert "version: right" in said
+    assert "wallet: not right" in said
     assert "1 of 10 right first" in said

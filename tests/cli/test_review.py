@@ -56,26 +56,3 @@ def test_without_an_earlier_run(
     monkeypatch.chdir(tmp_path)
     assert main(["review"]) == 4
     assert "no earlier run is kept" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pytester) -> None:
-    project.runpytest_subprocess("--brt-issue=clamp.md")
-    assert main(["review", "--accept", "T3", "--root", str(project.path)]) == 0
-    result = project.runpytest_subprocess("--rank-fixes=patches", "--brt-report=page.html")
-    result.stdout.fnmatch_lines(
-        ["brt: bug tests from the last run (clamp.md, 20*); you accepted 1"]
-    )
-    # The literal patch passes the only test that counts now.
-    result.stdout.fnmatch_lines(
-        [
-            "No patch stands out: a-right.diff and d-right-too.diff pass the same tests*",
-            "*b-literal.diff * 1/1 pass *may handle only the reported input: value == 5",
-        ]
-    )
-    assert "accepted by you" in (project.path / "page.html").read_text("utf-8")
-    everything = ["--reject", "T1", "T2", "T3", "T4", "--root", str(project.path)]
-    assert main(["review", *everything]) == 0
-    result = project.runpytest_subprocess("--rank-fixes=patches")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["*you rejected every bug test of the last run*"])

@@ -46,6 +46,8 @@ def test_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (options.sandbox, options.net) == ("auto", "none")
     assert options.jobs >= 1
     assert (options.budget, options.samples, options.steps) == (900.0, None, None)
+    (tmp_path / "small.gguf").write_bytes(b"GGUF")
+    assert options_of(tmp_path).model == f"gguf:{tmp_path / 'small.gguf'}", "the only one"
 
 
 def test_everything_given(tmp_path: Path) -> None:
@@ -116,6 +118,7 @@ def test_a_project_names_no_interpreter_elsewhere(tmp_path: Path, python: str) -
         ("--brt-timeout=nan", "--brt-timeout: expected a time, as in 90s, 15m or 1h, got 'nan'"),
         ("--brt-net=wifi", "--brt-net: expected one of none, host, got 'wifi'"),
         ("--brt-budget=soon", "--brt-budget: expected a time, as in 90s, 15m or 1h, got 'soon'"),
+        ("--brt-guard=soon", "--brt-guard: expected a time, as in 90s, 15m or 1h, got 'soon'"),
         ("--brt-budget=-1m", "--brt-budget: expected a time"),
         ("--brt-samples=0", "--brt-samples: expected a number of at least 1"),
         ("--brt-env==x", "--brt-env: expected NAME=VALUE"),

@@ -16,6 +16,6 @@ import pytest
 def test_a_run_takes_them(project: pytest.Pytester, file: str, text: str) -> None:
     (project.path / "tox.ini").unlink()
     (project.path / file).write_text(text, "utf-8")
-    result = project.runpytest_subprocess("--brt-issue", "clamp.md")
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--co")
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     assert project.runpytest_subprocess("tests").ret == 0  # and a run without us

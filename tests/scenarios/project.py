@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -246,23 +246,34 @@ class Project:
 Make = Callable[[Mapping[str, str]], Project]
 
 
-def passes(project: Project, test: Test, fix: Mapping[str, str]) -> bool:
-    """Whether a test passes by plain pytest on a copy of the tree with these files changed."""
+def passing(project: Project, tests: Sequence[Test], fix: Mapping[str, str]) -> set[str]:
+    """Return the ids of the tests that pass by plain pytest on a copy with these files changed."""
     with tempfile.TemporaryDirectory(dir=project.folder) as folder:
         copy = Project(Path(folder) / "copy", {})
         left_out = shutil.ignore_patterns(*LEFT, "patches")
         shutil.copytree(project.root, copy.root, dirs_exist_ok=True, ignore=left_out)
         copy.write(fix)
-        if test.source:
-            copy.write({test.path: test.source})
-        node = f"{test.path}::{test.name.replace('.', '::')}"
-        plain = ("-p", "no:brt", "-p", "no:cacheprovider", "-p", "no:xdist", "-q")
+        nodes = {}
+        for number, test in enumerate(tests):
+            file = Path(test.path)
+            path = str(file.with_name(f"test_{number}_{file.name}")) if test.source else test.path
+            if test.source:
+                copy.write({path: test.source})
+            nodes[test.id] = f"{path}::{test.name.replace('.', '::')}"
+        plain = ("-p", "no:brt", "-p", "no:cacheprovider", "-p", "no:xdist", "-q", "-rp")
         installed = os.pathsep.join([str(copy.root), str(copy.root / "src")])
-        done = copy.run("pytest", *plain, node, env={"PYTHONPATH": installed})
+        done = copy.run("pytest", *plain, *nodes.values(), env={"PYTHONPATH": installed})
         assert done.code in (0, 1), done.said
-        return done.code == 0
+        lines = done.out.splitlines()
+        return {id for id, node in nodes.items() if f"PASSED {node}" in lines}
+
+
+def are_right(project: Project, tests: Sequence[Test], fix: Mapping[str, str]) -> bool:
+    """Whether there are tests, and all fail on the project and pass once it is fixed."""
+    ids = {test.id for test in tests}
+    return bool(ids) and not passing(project, tests, {}) and passing(project, tests, fix) == ids
 
 
 def is_right(project: Project, test: Test, fix: Mapping[str, str]) -> bool:
     """Whether a test fails on the project and passes once it is fixed, by plain pytest."""
-    return not passes(project, test, {}) and passes(project, test, fix)
+    return are_right(project, [test], fix)

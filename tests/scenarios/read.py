@@ -22,6 +22,8 @@ class Test:
 
     id: str
     name: str
+    #: The report that it was made for, by its id.
+    issue: str
     #: Where it is placed in the project, and the existing test file that it belongs into, or "".
     path: str
     host: str
@@ -206,6 +208,7 @@ def _test(found: Mapping[str, Any]) -> Test:
     return Test(
         id=found["id"],
         name=found["name"],
+        issue=found["issue"],
         path=found["file"],
         host=found["host"],
         source=found["source"] or "",

@@ -20,12 +20,11 @@ def interval(make: Make) -> Project:
 @pytest.mark.parametrize(
     ("content", "word"),
     [
-        (b"", "empty"),
         (b" \n\n", "empty"),
         (b"\x00\x01\x02\xff\xfe" * 40, "binary"),
         (MEAN_REPORT.encode("utf-16"), "UTF-8"),
     ],
-    ids=["empty", "blank", "binary", "utf-16"],
+    ids=["blank", "binary", "utf-16"],
 )
 def test_a_report_that_cannot_be_read(interval: Project, content: bytes, word: str) -> None:
     interval.write({"bad.md": content})
@@ -57,7 +56,13 @@ def test_a_report_that_is_not_there(interval: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", ["--brt-timeout=never", "--brt-write=yes", "--brt-python=/no/such/python"]
+    "option",
+    [
+        "--brt-timeout=never",
+        "--brt-write=yes",
+        "--brt-python=/no/such/python",
+        "--brt-strategy=nope",
+    ],
 )
 def test_an_option_that_cannot_be_used(interval: Project, option: str) -> None:
     run = interval.issue(MEAN_REPORT, option)

@@ -216,6 +216,8 @@ def test_a_closed_port(project: Project) -> None:
     run = project.issue(SLIDERS_REPORT, closed, "--brt-strategy=libro", "--brt-budget=1s")
     assert run.code == 6, run.said
     assert "Traceback" not in run.out + run.err
+    said = f"exit code 6: no model answered: no answer from 'http://127.0.0.1:{port}'"
+    assert run.out.count("no answer from") == run.out.count(said) == 1, run.said
 
 
 def test_a_server_that_hangs(project: Project, play: Play) -> None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 
 from tests.scenarios.github import pull_request, put_gh_on_path
 from tests.scenarios.project import Make, Project, Run
-from tests.scenarios.samples import CLAMP, CLAMP_FIXED, CLAMP_RIGHT, CLAMP_TEST, FILES, INTERVAL
+from tests.scenarios.samples import (
+    CLAMP,
+    CLAMP_FIXED,
+    CLAMP_REPORT,
+    CLAMP_RIGHT,
+    CLAMP_TEST,
+    FILES,
+    INTERVAL,
+)
 
 #: What stands in place of a patch, by the reason for which it is refused.
 REFUSED = {
@@ -41,7 +51,13 @@ def refused(make: Make) -> Run:
     tests = project.edit("tests/test_interval.py", "== 2", "== 2.0")
     project.patch("tests", {"tests/test_interval.py": tests})
     project.write({f"patches/{n}.diff": text for n, text in {**REFUSED, **UNSAFE}.items()})
-    return project.rank("--brt-tests=mine.py", "--brt-guard=no")
+    junit = f"--junitxml={project.folder}/junit.xml"
+    run = project.rank("--brt-tests=mine.py", "--brt-guard=no", junit)
+    cases = ElementTree.parse(project.folder / "junit.xml").iter("testcase")
+    skipped = {case.get("name"): case.find("skipped") for case in cases}
+    assert skipped.pop("patches.right.diff") is None
+    assert all(one is not None and one.get("message") for one in skipped.values())
+    return run
 
 
 @pytest.mark.parametrize("reason", REFUSED)
@@ -164,13 +180,14 @@ def test_who_wrote_a_mail_is_known(forms: Run) -> None:
 
 @pytest.fixture(scope="module")
 def hosted(make: Make) -> Project:
-    """Return a clone from GitHub with two branches and two pull requests."""
+    """Return a clone of a fork with two branches; what it was made from has pull requests."""
     project = make({**FILES, "mine.py": CLAMP_TEST})
     project.commit("start")
-    project.git("remote", "add", "origin", "https://github.com/owner/interval")
+    project.git("remote", "add", "origin", "git@github.com:someone/interval.git")
+    project.git("remote", "add", "upstream", "https://github.com/owner/interval")
     wrong = {"interval.py": INTERVAL.replace(CLAMP, "max(high, min(value, low))")}
     known = {
-        "owner/interval#12": pull_request(project.diff(CLAMP_FIXED), "ann"),
+        "owner/interval#12": pull_request(project.diff(CLAMP_FIXED), "ann", CLAMP_REPORT),
         "owner/interval#15": pull_request(project.diff(wrong), "bob"),
     }
     put_gh_on_path(project, known)
@@ -178,6 +195,7 @@ def hosted(make: Make) -> Project:
         project.git("checkout", "-q", "-b", branch)
         project.commit(branch, files)
         project.git("checkout", "-q", "main")
+    project.write({"more/wrong.diff": project.diff(wrong)})
     return project
 
 
@@ -194,3 +212,21 @@ def test_pull_requests_by_number(hosted: Project) -> None:
     ranking = run.report.ranking
     assert {patch.name: patch.author for patch in ranking.patches} == {"#12": "ann", "#15": "bob"}
     assert ranking.order("#15", "#12") == ["#12", "#15"]
+
+
+def test_a_pull_request_is_a_report_too_and_others_are_ranked_beside_it(hosted: Project) -> None:
+    address = "https://github.com/owner/interval/pull/15"
+    mixed = (address, "owner/interval#12", "git:fix-b", "more")
+    run = hosted.pytest("--brt-issue=#12", "--rank-fixes", *mixed, "--brt-guard=no")
+    rates = {patch.name: patch.epr or 0.0 for patch in run.report.ranking.patches}
+    assert rates.pop("owner/interval#12") == 1.0
+    assert set(rates) == {"owner/interval#15", "fix-b", "wrong.diff"}
+    assert max(rates.values()) < 1.0
+
+
+def test_a_project_that_is_not_on_github_and_a_machine_without_gh(make: Make) -> None:
+    project = make(FILES)
+    said = "'#9': the project has no remote that is on GitHub (write OWNER/REPO#9)"
+    assert project.pytest("--brt-issue=#9").refuses(said)
+    run = project.pytest("--brt-issue=owner/interval#9", env={"PATH": str(project.home)})
+    assert run.refuses("GitHub's command gh, which is not installed"), run.said

@@ -60,7 +60,7 @@ def valued(make: Make) -> tuple[Project, Run]:
     project = make({**FILES, "issue.md": MEAN_REPORT})
     project.patches("interval.py", MEAN, zero=f"{MEAN} if values else 0", none=f"values and {MEAN}")
     pages = [f"--brt-report={project.folder / name}" for name in ("a.md", "a.html")]
-    return project, project.rank("--brt-issue=issue.md", "-v", *pages)
+    return project, project.rank("--brt-issue=issue.md", "--brt-guard=no", "-v", *pages)
 
 
 def test_what_a_call_gives_on_each_patch_is_shown_in_every_form(
@@ -184,7 +184,7 @@ def test_a_deliberate_exception_for_another_input_is_no_special_case(make: Make)
     project = sizes(make, right=FLOAT)
     refusal = SIZE[SIZE.index("    if unit") : SIZE.index(WHOLE)]
     project.patches("size.py", refusal + WHOLE, lenient=lenient)
-    ranking = project.rank("--brt-issue=issue.md").report.ranking
+    ranking = project.rank("--brt-issue=issue.md", "--brt-guard=no").report.ranking
     assert "singles-out-input" not in ranking["right"].remarks
     assert ranking["right"].ranks == ranking["lenient"].ranks == (1, 2)
 
@@ -235,7 +235,7 @@ def test_another_exception_in_place_of_the_reported_one_does_not_pass(make: Make
         renamed=f"    try:\n    {WHOLE}    except ValueError as error:\n"
         "        raise RuntimeError(text) from error\n",
     )
-    ranking = project.rank("--brt-issue=issue.md").report.ranking
+    ranking = project.rank("--brt-issue=issue.md", "--brt-guard=no").report.ranking
     assert ranking.order("renamed", "right") == ["right", "renamed"]
     assert set(ranking["renamed"].results.values()) == {"FAIL"}
 
@@ -361,7 +361,7 @@ def test_one_that_does_as_the_unpatched_code_on_all_variations_is_never_the_best
 
 def test_a_patch_that_changes_nothing_is_named_and_behind(make: Make) -> None:
     project = sizes(make, right=FLOAT, noop=WHOLE.replace("int(number)", "int(str(number))"))
-    run = project.rank("--brt-issue=issue.md")
+    run = project.rank("--brt-issue=issue.md", "--brt-guard=no")
     ranking = run.report.ranking
     assert "changes-nothing-shown" in ranking["noop"].remarks
     assert "changes-nothing-shown" not in ranking["right"].remarks

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenarios.project import Make, Project, is_right
+from tests.scenarios.project import Make, Project, is_right, passing
+from tests.scenarios.read import Report
 
 INTERVAL = '''\
 def clamp(value, low, high):
@@ -39,11 +40,18 @@ SPAN = {
 }
 
 
+FILES = {
+    "interval.py": INTERVAL,
+    "tests/test_interval.py": (
+        "from interval import mean\n\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n"
+    ),
+    "pytest.ini": "[pytest]\npythonpath = .\n",
+}
+
+
 @pytest.fixture
 def interval(make: Make) -> Project:
-    suite = "from interval import mean\n\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n"
-    settings = "[pytest]\npythonpath = .\n"
-    return make({"interval.py": INTERVAL, "tests/test_interval.py": suite, "pytest.ini": settings})
+    return make(FILES)
 
 
 SESSION = """\
@@ -59,14 +67,6 @@ ZeroDivisionError: division by zero
 ```
 """
 
-
-def test_a_session_that_ends_in_a_traceback(interval: Project) -> None:
-    run = interval.issue(SESSION)
-    assert run.code == 0, run.said
-    assert run.report.answer.status == "reproduced"
-    assert is_right(interval, run.report.first, MEAN)
-
-
 SCRIPT = """\
 # clamp() always gives the lower bound
 
@@ -78,25 +78,11 @@ print(interval.clamp(5, 0, 10))
 This prints 0. It should print `5`.
 """
 
-
-def test_a_script_with_a_stated_value(interval: Project) -> None:
-    run = interval.issue(SCRIPT)
-    assert run.report.answer.status in ("reproduced", "possible"), run.said
-    assert is_right(interval, run.report.first, CLAMP)
-
-
 PROSE = """\
 # Clamping does not work
 
 `clamp(5, 0, 10)` returns `0`, but it should return `5`.
 """
-
-
-def test_prose_with_one_call_and_what_it_should_return(interval: Project) -> None:
-    run = interval.issue(PROSE)
-    assert run.report.answer.status in ("reproduced", "possible"), run.said
-    assert is_right(interval, run.report.first, CLAMP)
-
 
 REFUSAL = """\
 # span() takes intervals that end before they begin
@@ -109,13 +95,6 @@ span("5-1")
 `span("5-1")` should raise `ValueError`, and gives `(5, 1)`.
 """
 
-
-def test_an_exception_that_is_wanted(interval: Project) -> None:
-    run = interval.issue(REFUSAL)
-    assert run.report.answer.status in ("reproduced", "possible"), run.said
-    assert is_right(interval, run.report.first, SPAN)
-
-
 OWN_TEST = """\
 # clamp() is wrong, with a failing test
 
@@ -126,14 +105,6 @@ def test_inside():
     assert clamp(5, 0, 10) == 5
 ```
 """
-
-
-def test_the_reporters_own_test(interval: Project) -> None:
-    run = interval.issue(OWN_TEST)
-    assert run.report.answer.status in ("reproduced", "possible"), run.said
-    assert run.report.first.name == "test_inside"
-    assert is_right(interval, run.report.first, CLAMP)
-
 
 OWN_FIXTURE = """\
 # clamp() is wrong
@@ -151,23 +122,6 @@ def test_inside(bounds):
 ```
 """
 
-
-def test_the_reporters_own_test_with_a_fixture_of_its_own(interval: Project) -> None:
-    run = interval.issue(OWN_FIXTURE)
-    assert run.report.bug_tests, run.said
-    assert is_right(interval, run.report.first, CLAMP)
-
-
-def test_the_reporters_own_test_with_a_fixture_of_the_project(interval: Project) -> None:
-    fixture = OWN_FIXTURE[OWN_FIXTURE.index("import pytest") : OWN_FIXTURE.index("def test_")]
-    interval.write({"tests/conftest.py": fixture.replace("from interval import clamp\n", "")})
-    own = OWN_FIXTURE.replace(fixture, "from interval import clamp\n\n")
-    run = interval.issue(own)
-    assert run.report.bug_tests, run.said
-    assert run.report.first.name == "test_inside"
-    assert is_right(interval, run.report.first, CLAMP)
-
-
 OWN_CASE = """\
 # clamp() is wrong
 
@@ -183,13 +137,6 @@ class TestClamp(unittest.TestCase):
         self.assertEqual(clamp(5, *self.bounds), 5)
 ```
 """
-
-
-def test_the_reporters_own_test_case(interval: Project) -> None:
-    run = interval.issue(OWN_CASE)
-    assert "test_inside" in run.report.first.name, run.said
-    assert is_right(interval, run.report.first, CLAMP)
-
 
 FORM = """\
 ### Is there an existing issue for this?
@@ -224,13 +171,6 @@ clamp(5, 0, 10)
 _No response_
 """
 
-
-def test_a_form_of_github(interval: Project) -> None:
-    run = interval.issue(FORM)
-    assert run.report.answer.status in ("reproduced", "possible"), run.said
-    assert is_right(interval, run.report.first, CLAMP)
-
-
 COMMENT = """\
 # clamp() is off
 
@@ -239,21 +179,88 @@ from interval import clamp
 clamp(5, 0, 10)  # should be 5
 ```
 """
+VAGUE = """\
+# clamp is wrong near the upper bound
+
+Since the last release my sliders jump back to the left. Please fix it.
+"""
+
+BARE_TRACEBACK = """\
+# Crash
+
+```
+Traceback (most recent call last):
+  File "/home/me/plot.py", line 12, in <module>
+    interval.mean(values)
+  File "/usr/lib/python3/dist-packages/interval.py", line 8, in mean
+    return sum(values) / len(values)
+ZeroDivisionError: division by zero
+```
+"""
+
+#: Each with what fixes the bug.
+REPORTS = {
+    "session": (SESSION, "mean"),
+    "script-with-a-stated-value": (SCRIPT, "clamp"),
+    "prose-with-one-call": (PROSE, "clamp"),
+    "exception-that-is-wanted": (REFUSAL, "span"),
+    "own-test": (OWN_TEST, "clamp"),
+    "own-test-with-a-fixture": (OWN_FIXTURE, "clamp"),
+    "own-test-case": (OWN_CASE, "clamp"),
+    "form-of-github": (FORM, "clamp"),
+    "comment-that-says-what-should-be": (COMMENT, "clamp"),
+}
+#: Without anything to run: why it is not reproduced, and in what function the bug may be.
+PLACES = {
+    "vague": (VAGUE, ("no-code", "interval.py::clamp")),
+    "bare-traceback": (BARE_TRACEBACK, ("only-traceback", "interval.py::mean")),
+}
+FIXES = {"clamp": CLAMP, "mean": MEAN, "span": SPAN, "none": {}}
 
 
-def test_a_comment_that_says_what_should_be(interval: Project) -> None:
-    run = interval.issue(COMMENT)
-    assert run.report.answer.status in ("reproduced", "possible"), run.said
+@pytest.fixture(scope="module")
+def reported(make: Make) -> tuple[Report, dict[str, set[str]]]:
+    """Return what a run at all of these says, and the ids of the tests that pass with each fix."""
+    project = make(FILES)
+    reports = {f"{name}.md": text for name, (text, _) in {**REPORTS, **PLACES}.items()}
+    project.write(reports)
+    found = project.pytest(*(f"--brt-issue={name}" for name in reports)).report
+    tests = found.bug_tests
+    return found, {name: passing(project, tests, fix) for name, fix in FIXES.items()}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_becomes_a_test_that_is_right(
+    reported: tuple[Report, dict[str, set[str]]], name: str
+) -> None:
+    found, passed = reported
+    (answer,) = (one for one in found.answers if one.source == f"{name}.md")
+    assert answer.status in ("reproduced", "possible"), answer
+    first = next(test for test in found.bug_tests if test.issue == answer.issue)
+    assert first.id in passed[REPORTS[name][1]], first
+    assert first.id not in passed["none"], first
+    assert "test_inside" in first.name or not name.startswith("own-"), "it keeps its name"
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_nothing_to_run_what_to_add_and_where_the_bug_may_be(
+    reported: tuple[Report, dict[str, set[str]]], name: str
+) -> None:
+    found, _ = reported
+    (answer,) = (one for one in found.answers if one.source == f"{name}.md")
+    assert answer.status == "not-reproduced"
+    assert (answer.reasons[0], answer.places[0]) == PLACES[name][1]
+    assert not [test for test in found.tests if test.issue == answer.issue]
+
+
+def test_the_reporters_own_test_with_a_fixture_of_the_project(interval: Project) -> None:
+    fixture = OWN_FIXTURE[OWN_FIXTURE.index("import pytest") : OWN_FIXTURE.index("def test_")]
+    interval.write({"tests/conftest.py": fixture.replace("from interval import clamp\n", "")})
+    own = OWN_FIXTURE.replace(fixture, "from interval import clamp\n\n")
+    run = interval.issue(own)
+    assert run.report.bug_tests, run.said
+    assert run.report.first.name == "test_inside"
     assert is_right(interval, run.report.first, CLAMP)
-
-
-def test_two_reports_at_once(interval: Project) -> None:
-    interval.write({"clamp.md": PROSE, "mean.md": SESSION})
-    run = interval.pytest("--brt-issue=clamp.md", "--brt-issue=mean.md")
-    clamp, mean = run.report.answers
-    assert (clamp.source, mean.source) == ("clamp.md", "mean.md")
-    assert mean.status == "reproduced"
-    assert clamp.status in ("reproduced", "possible")
 
 
 def test_a_report_on_standard_input(interval: Project) -> None:
@@ -280,46 +287,6 @@ def test_the_commit_that_fixed_it_is_named(interval: Project) -> None:
     assert run.report.answer.status == "not-here"
     assert run.report.answer.fixed_by
     assert fix.startswith(run.report.answer.fixed_by)
-
-
-VAGUE = """\
-# clamp is wrong near the upper bound
-
-Since the last release my sliders jump back to the left. Please fix it.
-"""
-
-
-def test_nothing_to_run_and_what_to_add(interval: Project) -> None:
-    run = interval.issue(VAGUE)
-    assert run.code == 1, run.said
-    assert run.report.answer.status == "not-reproduced"
-    assert "no-code" in run.report.answer.reasons
-    assert not run.report.bug_tests
-
-
-def test_nothing_to_run_and_where_the_bug_may_be(interval: Project) -> None:
-    run = interval.issue(VAGUE)
-    assert run.report.answer.places[0] == "interval.py::clamp", run.said
-
-
-BARE_TRACEBACK = """\
-# Crash
-
-```
-Traceback (most recent call last):
-  File "/home/me/plot.py", line 12, in <module>
-    interval.mean(values)
-  File "/usr/lib/python3/dist-packages/interval.py", line 8, in mean
-    return sum(values) / len(values)
-ZeroDivisionError: division by zero
-```
-"""
-
-
-def test_a_traceback_alone_says_where_it_ends(interval: Project) -> None:
-    run = interval.issue(BARE_TRACEBACK)
-    assert run.code == 1, run.said
-    assert run.report.answer.places[0] == "interval.py::mean", run.said
 
 
 NAMES = """\

@@ -5,7 +5,10 @@ Small projects in which something false was said with confidence.
 
 from __future__ import annotations
 
-from tests.scenarios.project import Make, is_right
+import pytest
+
+from tests.scenarios.project import Make, are_right, is_right, passing
+from tests.scenarios.read import Answer, Report
 
 TOKENS = '''\
 class InvalidToken(Exception):
@@ -106,9 +109,8 @@ def test_a_value_that_the_report_calls_right_is_not_forbidden(make: Make) -> Non
     """Of two calls in a session the one of the title is wrong; the other says what is right."""
     project = make({"iso.py": ISO, "test_iso.py": ISO_SUITE})
     run = project.issue(ISO_REPORT)
-    assert is_right(project, run.report.first, ISO_RIGHT)
     assert "2007-04-05T24:00" in run.report.first.source
-    assert all(is_right(project, test, ISO_RIGHT) for test in run.report.bug_tests)
+    assert are_right(project, run.report.bug_tests, ISO_RIGHT)
 
 
 def test_a_fix_stands_above_a_patch_that_does_nothing(make: Make) -> None:
@@ -182,28 +184,19 @@ class Net:
     def every(self, step):
         return list(range(1, self.size - step, step))
 """
-NETS_REPORT = """\
-# Slicing issue
-
+CODE = """\
 ```python
 from nets import Net
 net = Net(256)
 nets_list = net.every(64)
 ```
-
+"""
+SENTENCE = "I take `net = Net(256)` and then `nets_list = net.every(64)`.\n"
+STATED = """
 Result: `nets_list = [1, 65, 129]`
 
 Expected: `nets_list = [1, 65, 129, 193]`
 """
-
-
-def test_a_name_and_its_expected_value(make: Make) -> None:
-    project = make({"nets.py": NETS})
-    run = project.issue(NETS_REPORT)
-    fixed = {"nets.py": NETS.replace("self.size - step", "self.size")}
-    assert is_right(project, run.report.first, fixed)
-
-
 URL = 'def join(user, host):\n    return "http://" + user + "@" + host\n'
 URL_REPORT = """\
 # Characters : and @ are not escaped in user names
@@ -224,17 +217,8 @@ So it should look like:
 http://a%40b@c
 ```
 """
-
-
-def test_a_quoted_grammar_is_no_python_and_the_output_below_it_is_the_right_one(make: Make) -> None:
-    project = make({"url.py": URL})
-    run = project.issue(URL_REPORT)
-    assert "undefined-names" not in run.report.answer.reasons, run.said
-    quoted = '    user = user.replace("@", "%40")\n'
-    fixed = {"url.py": URL.replace("    return", f"{quoted}    return")}
-    assert is_right(project, run.report.first, fixed)
-
-
+GRAMMAR = URL_REPORT[URL_REPORT.index("According") : URL_REPORT.index("So it")]
+PROMPT = "> from url import join\n> join('a@b', 'c')\n'http://a@b@c'\n"
 SORTED = """\
 class SortedThing(list):
     def __init__(self, items, key=None):
@@ -254,23 +238,6 @@ Out[46]: SortedThing([])
 
 The iterator is consumed already, so the object ends up empty.
 """
-
-
-def test_a_module_behind_an_alias_that_nobody_imports(make: Make) -> None:
-    project = make({"sortedthings.py": SORTED})
-    run = project.issue(SORTED_REPORT)
-    fixed = {"sortedthings.py": SORTED.replace("        list(items)\n", "")}
-    assert is_right(project, run.report.first, fixed)
-
-
-def test_a_module_behind_an_alias(make: Make) -> None:
-    project = make({"sortedthings.py": SORTED})
-    imported = "In [45]: import sortedthings as st\nIn [46]"
-    run = project.issue(SORTED_REPORT.replace("In [46]", imported, 1))
-    fixed = {"sortedthings.py": SORTED.replace("        list(items)\n", "")}
-    assert is_right(project, run.report.first, fixed)
-
-
 NORM_REPORT = """\
 # norm() loses the newline
 
@@ -281,16 +248,19 @@ NORM_REPORT = """\
 ```
 It should return `'x\\n'`.
 """
+BARE = "def norm(text):\n    return text\n"
+ENDED = 'def norm(text):\n    return text + "\\n"\n'
+ADDED = """\
+# norm() adds a newline
 
+```python
+>>> from ended import norm
+>>> norm('x')
+'x\\n'
+```
 
-def test_white_space_inside_of_a_text_counts(make: Make) -> None:
-    project = make({"lines.py": "def norm(text):\n    return text\n"})
-    run = project.issue(NORM_REPORT)
-    assert run.report.answer.status in ("reproduced", "possible"), run.said
-    fixed = {"lines.py": 'def norm(text):\n    return text + "\\n"\n'}
-    assert is_right(project, run.report.first, fixed)
-
-
+It should return `'x'`.
+"""
 GOOD_CASE = """\
 # split_after([1]) gives an empty list at the end
 
@@ -305,27 +275,78 @@ GOOD_CASE = """\
 `split_after([])` is fine. `split_after([1])` should be `[[1]]`.
 """
 SPLITS = "def split_after(items):\n    return [[item] for item in items] + [[]] * bool(items)\n"
-SPLIT_RIGHT = {"splits.py": "def split_after(items):\n    return [[item] for item in items]\n"}
+SPLIT_RIGHT = "def split_after(items):\n    return [[item] for item in items]\n"
+#: Modules of one project, each with what it should be.
+MODULES = {
+    "nets.py": (NETS, NETS.replace("self.size - step", "self.size")),
+    "url.py": (URL, URL.replace('user + "@"', 'user.replace("@", "%40") + "@"')),
+    "sortedthings.py": (SORTED, SORTED.replace("        list(items)\n", "")),
+    "lines.py": (BARE, ENDED),
+    "ended.py": (ENDED, BARE),
+    "splits.py": (SPLITS, SPLIT_RIGHT),
+    "whole.py": (SPLIT_RIGHT, SPLIT_RIGHT),
+}
+IMPORTED = "In [45]: import sortedthings as st\nIn [46]"
+RIGHT = {
+    "a name and its expected value": f"# Slicing issue\n\n{CODE}{STATED}",
+    "a name in a sentence and its expected value": f"# Slicing issue\n\n{SENTENCE}{STATED}",
+    "the output below a quoted grammar": URL_REPORT,
+    "another prompt": f"# : and @ are not escaped\n\n```\n{PROMPT}```\n",
+    "a module behind an alias": SORTED_REPORT.replace("In [46]", IMPORTED, 1),
+    "a module behind an alias that nobody imports": SORTED_REPORT,
+    "white space that is missing": NORM_REPORT,
+    "white space that should not be there": ADDED,
+    "the good case beside the bad one": GOOD_CASE,
+}
+NOT_HERE = {
+    "white space that is there": NORM_REPORT.replace("lines", "ended"),
+    "the good case alone": GOOD_CASE.replace("splits", "whole"),
+}
+NO_CODE = {"a quoted grammar alone": f"# Users are not escaped\n\n{GRAMMAR}"}
 
 
-def test_the_good_case_is_never_forbidden(make: Make) -> None:
-    project = make({"splits.py": SPLITS})
-    run = project.issue(GOOD_CASE)
-    assert run.report.bug_tests, run.said
-    assert all(is_right(project, test, SPLIT_RIGHT) for test in run.report.bug_tests)
+@pytest.fixture(scope="module")
+def told(make: Make) -> tuple[Report, set[str]]:
+    """Return what one run at all of these says, and the ids of the bug tests that are right."""
+    reports = {f"{name}.md": text for name, text in {**RIGHT, **NOT_HERE, **NO_CODE}.items()}
+    project = make({**{name: text for name, (text, _) in MODULES.items()}, **reports})
+    found = project.pytest(*(f"--brt-issue={name}" for name in reports)).report
+    fixed = {name: text for name, (_, text) in MODULES.items()}
+    tests = found.bug_tests
+    return found, passing(project, tests, fixed) - passing(project, tests, {})
 
 
-def test_the_good_case_alone_is_no_bug(make: Make) -> None:
-    project = make(SPLIT_RIGHT)
-    run = project.issue(GOOD_CASE)
-    assert run.code == 1, run.said
-    assert run.report.answer.status == "not-here"
-    assert not run.report.bug_tests
+def said_of(found: Report, name: str) -> tuple[Answer, list[str]]:
+    """Return the answer about a report, and the ids of its bug tests."""
+    (answer,) = (one for one in found.answers if one.source == f"{name}.md")
+    return answer, [test.id for test in found.bug_tests if test.issue == answer.issue]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_no_test_is_wrong(told: tuple[Report, set[str]], name: str) -> None:
+    """What the report calls right is never forbidden."""
+    found, right = told
+    answer, tests = said_of(found, name)
+    assert answer.status in ("reproduced", "possible"), answer
+    assert "undefined-names" not in answer.reasons
+    assert tests
+    assert right.issuperset(tests)
+
+
+@pytest.mark.parametrize("name", NOT_HERE)
+def test_what_is_right_here_is_no_bug(told: tuple[Report, set[str]], name: str) -> None:
+    answer, tests = said_of(told[0], name)
+    assert (answer.status, tests) == ("not-here", [])
+
+
+def test_a_quoted_grammar_is_no_code(told: tuple[Report, set[str]]) -> None:
+    answer, tests = said_of(told[0], "a quoted grammar alone")
+    assert (answer.reasons, tests) == (("no-code",), [])
 
 
 def test_no_number_where_too_few_were_measured(make: Make) -> None:
     """One number tells how likely a test is right: that of at least ten, or none."""
-    project = make({"lines.py": "def norm(text):\n    return text\n"})
+    project = make({"lines.py": BARE})
     run = project.issue(
         "# norm() keeps case\n\n`norm('A')` should return `'a'`, it returns `'A'`.\n"
     )
