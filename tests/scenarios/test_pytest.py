@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import signal
@@ -16,6 +17,11 @@ from tests.scenarios.project import Make, Project, Run
 from tests.scenarios.samples import CLAMP, CLAMP_REPORT, CLAMP_RIGHT, CLAMP_TEST, FILES
 
 RANK = ("--rank-fixes=patches", "--brt-tests=mine.py", "--brt-guard=no")
+#: Others that change how pytest runs.
+OTHERS = (
+    "pytest_asyncio", "pytest_benchmark", "pytest_cov", "pytest_django", "pytest_html",
+    "pytest_jsonreport", "pytest_rerunfailures", "pytest_sugar", "pytest_timeout",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +99,19 @@ def test_the_first_failure_that_ends_a_run_is_no_patch(make: Make) -> None:
 
 def test_a_project_that_always_uses_xdist(make: Make) -> None:
     settings = f"{FILES['pytest.ini']}addopts = -n auto --strict-markers -ra\n"
+    project = make({**FILES, "pytest.ini": settings, "mine.py": CLAMP_TEST})
+    project.patches("interval.py", CLAMP, right=CLAMP_RIGHT)
+    run = project.pytest(*RANK)
+    assert run.code == 0, run.said
+    assert run.report.ranking["right"].epr == 1.0
+
+
+def test_beside_eight_other_plugins(make: Make) -> None:
+    """`tox -e hostile` installs them."""
+    found = [name for name in OTHERS if importlib.util.find_spec(name)]
+    if len(found) < 8:
+        pytest.skip(f"only {len(found)} of eight plugins are installed")
+    settings = f"{FILES['pytest.ini']}addopts = --timeout=0.01 --reruns=3 --cov=interval\n"
     project = make({**FILES, "pytest.ini": settings, "mine.py": CLAMP_TEST})
     project.patches("interval.py", CLAMP, right=CLAMP_RIGHT)
     run = project.pytest(*RANK)
