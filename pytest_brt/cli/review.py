@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,9 +10,9 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.asked_call import stating
 from pytest_brt.oracle.judge import accepted
 from pytest_brt.rank.variations import existing_test
-from pytest_brt.render.answer import how_sure, reviewed
-from pytest_brt.render.words import code_words, count, given_words
-from pytest_brt.shown import on_a_line, say
+from pytest_brt.render.forms import filled
+from pytest_brt.render.words import code_words, given_words
+from pytest_brt.shown import say
 from pytest_brt.store import LastRun, find_last_run, save_last_run
 from pytest_brt.types import UNPATCHED, JudgedTest, Review, bug_tests
 
@@ -51,21 +50,17 @@ def _review(arguments: argparse.Namespace) -> None:
     for key in said:
         if key not in keys:
             raise UsageProblem(f"review: no test {key!r} (there are {', '.join(keys)})")
-    judged = []
-    for key, test in tests.items():
-        if key not in said:
-            _show(key, test)
-        judged.append(replace(test, review=said.get(key, test.review)))
-    for key, (words, value) in values.items():
-        # Another run may have given the short name to another value.
-        say(on_a_line(f"{said[key]}: {words}" if key in said else f"{key}  {words}"))
-        if said.get(key) is Review.ACCEPTED:
-            judged.append(value)
+    judged = [
+        replace(test, review=said.get(key, test.review)) for key, test in tests.items()
+    ]
+    judged += [
+        test for key, (_, test) in values.items() if said.get(key) is Review.ACCEPTED
+    ]
     save_last_run(folder, replace(last, tests=tuple(judged)))
-    of, tally = count(len(judged), "test"), reviewed(judged)
-    # The likeliest test, or the first value where there is none.
-    how = f"not reviewed yet (--accept {keys[0]})"
-    say(f"{tally} of {of}" if tally else f"{of}, {how}")
+    words = filled(
+        "review.txt.jinja", tests=tests, values=values, said=said, judged=judged, keys=keys
+    )
+    say(words.rstrip())
 
 
 def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
@@ -82,11 +77,3 @@ def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
                 wanting = stating(test, (*telling.setup, telling.expression), given)
                 issue = last.ranked or test.issue
                 yield f"`{code}` {words}", accepted(replace(wanting, issue=issue))
-
-
-def _show(key: str, judged: JudgedTest) -> None:
-    test, state = judged.test, ", rejected" if judged.review is Review.REJECTED else ""
-    say(on_a_line(f"{key}  {test.name}  ({how_sure(judged)}{state})"))
-    say(f"    {test.oracle.sentence}")
-    say(f"    now: {judged.judgement.runs[0].cause.text}")
-    say(f"\n{textwrap.indent((test.source or '').strip(), '    | ')}\n")

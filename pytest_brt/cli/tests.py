@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from pytest_brt.oracle.judge import examine
 from pytest_brt.patches.git import History
 from pytest_brt.plugin.inputs import open_project, python_file
 from pytest_brt.plugin.options import read_options
+from pytest_brt.render.forms import filled
 from pytest_brt.report.load import load_issue
 from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.user_tests import each_test, load_targets
@@ -23,7 +23,7 @@ from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import write_bytes
-from pytest_brt.types import Check, Finding, Verdict
+from pytest_brt.types import Finding, Verdict
 from pytest_brt.types.note import value
 from pytest_brt.types.report import Reading
 
@@ -46,14 +46,6 @@ _ABOUT = {
 }
 #: Runs of a test that is checked.
 _REPEAT = 3
-_ASKED = {
-    Check.FAILS: "fails on this tree",
-    Check.STEADY: "fails every time",
-    Check.EQUIPPED: "can be run here",
-    Check.AS_REPORTED: "fails for the reported reason",
-    Check.HONEST: "expects something other than the bug",
-}
-_ANSWERS = {True: "yes", False: "no", None: "?"}
 #: Exit code where a change adds or changes no test: pytest's own for no test.
 _NO_TEST = 5
 _DOES = {
@@ -117,9 +109,8 @@ def _check(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:
     if arguments.json:
         say(to_json(found, indent=2))
     else:
-        for one in found:
-            say("\n".join(map(on_a_line, _lines(one))))
-        say(on_a_line(f"bug tests for {issue.source}: {right} of {len(found)}"))
+        words = filled("check.txt.jinja", found=found, right=right, source=issue.source)
+        say(words.rstrip())
     return int(right < len(found))
 
 
@@ -135,17 +126,6 @@ def _examined(given: str, root: Path, engine: Runner, reading: Reading) -> list[
     if not found:
         raise UsageProblem(f"check: no such test: {given!r}")
     return found
-
-
-def _lines(examined: Examined) -> Iterator[str]:
-    """Yield what a test is, and a line per question."""
-    told = "a bug test" if examined.is_bug_test else "perhaps a bug test: read it"
-    if False in [one.answer for one in examined.findings]:
-        told = "not a bug test"
-    yield f"{examined.test}: {told}"
-    for one in examined.findings:
-        said = one.said or ("not checked" if one.answer is None else "")
-        yield f"  {_ANSWERS[one.answer]:4} {_ASKED[one.question]}{said and f': {said}'}"
 
 
 def _gate(arguments: argparse.Namespace, root: Path, engine: Runner) -> int:

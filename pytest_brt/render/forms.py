@@ -1,4 +1,4 @@
-"""A report on a terminal, as one HTML page, and as short Markdown for a comment: a template each.
+"""What is said on a terminal, one HTML page, and short Markdown for a comment: a template each.
 
 The page has no script, and loads nothing from elsewhere; nothing in the Markdown is obeyed.
 """
@@ -17,7 +17,7 @@ from pygments import highlight  # type: ignore[import-untyped]  # comes with pyt
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
-from pytest_brt.render.answer import WARNINGS
+from pytest_brt.render.answer import WARNINGS, how_sure, reviewed
 from pytest_brt.render.report import Report
 from pytest_brt.render.words import count, cut
 from pytest_brt.shown import on_a_line, plain, show
@@ -41,7 +41,7 @@ def show_summary(reporter: Any, report: Report, write: str = "diff") -> None:
     """
     reporter.ensure_newline()
     most = max(reporter.config.get_verbosity(), -1)
-    for line in _filled("terminal.jinja", report, write=write).splitlines():
+    for line in filled("summary.txt.jinja", report=report, write=write).splitlines():
         level, style, text = line.split("|", 2)
         if int(level) > most:
             continue
@@ -53,7 +53,7 @@ def show_summary(reporter: Any, report: Report, write: str = "diff") -> None:
 
 def html(report: Report) -> str:
     """Return the page, which every parser takes: no undecoded bytes, no control characters."""
-    return plain(_filled("page.html.jinja", report))
+    return plain(filled("page.html.jinja", report=report))
 
 
 def markdown(report: Report) -> str:
@@ -61,15 +61,15 @@ def markdown(report: Report) -> str:
 
     The proof needs none of us: commands that show the bug, and what the first patch does.
     """
-    return _filled("short.md.jinja", report)
+    return filled("short.md.jinja", report=report)
 
 
-def _filled(name: str, report: Report, **values: object) -> str:
-    """Return a template filled in with a report; on a terminal each value stays on its line."""
+def filled(name: str, **values: object) -> str:
+    """Return a template filled in; on a terminal each value stays on its line."""
     jinja = Environment(
         loader=PackageLoader("pytest_brt", "render"),
         autoescape=name.endswith(".html.jinja"),
-        finalize=(lambda it: on_a_line(str(it))) if name == "terminal.jinja" else None,
+        finalize=(lambda it: on_a_line(str(it))) if name.endswith(".txt.jinja") else None,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -83,10 +83,12 @@ def _filled(name: str, report: Report, **values: object) -> str:
         "line": on_a_line,
         "padded": _padded,
         "quote": shlex.quote,
+        "reviewed": reviewed,
         "sha256": _sha256,
+        "sure": how_sure,
         "text": _text,
     }
-    return jinja.get_template(name).render(report=report, warnings=WARNINGS, **values)
+    return jinja.get_template(name).render(warnings=WARNINGS, **values)
 
 
 def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
