@@ -39,11 +39,13 @@ class LastRun:
     ranked: str = ""
     #: The tests of other reports that a person accepted or rejected.
     others: tuple[JudgedTest, ...] = ()
+    #: The tests that the patches of the last ranking brought; one that is accepted is of `tests`.
+    brought: tuple[JudgedTest, ...] = ()
 
     @property
     def reviewed(self) -> tuple[JudgedTest, ...]:
         """The tests that a person accepted or rejected, of whatever report."""
-        tests = (*self.tests, *self.others)
+        tests = (*self.tests, *self.others, *self.brought)
         return tuple(judged for judged in tests if judged.review is not Review.OPEN)
 
     def followed_by(self, record: RunRecord) -> LastRun:
@@ -108,7 +110,9 @@ def keep(folder: Path, record: RunRecord) -> None:
     if record.attempts:
         last = last.followed_by(record)
     if record.ranks:
-        last = replace(last, tellings=record.tellings, ranked=record.ranked)
+        last = replace(
+            last, tellings=record.tellings, ranked=record.ranked, brought=record.brought
+        )
     save_last_run(folder, last)
 
 

@@ -35,11 +35,10 @@ def set_up(parser: argparse.ArgumentParser, _: str) -> None:
 
 def _review(arguments: argparse.Namespace) -> None:
     folder, last = find_last_run(arguments.root)
-    shown = bug_tests(last.tests)
+    known = (*last.tests, *last.brought)
+    shown = bug_tests(known)
     # What was rejected is no bug test any more once its report was read again.
-    shown += [
-        one for one in last.tests if one.review is Review.REJECTED and one not in shown
-    ]
+    shown += [one for one in known if one.review is Review.REJECTED and one not in shown]
     tests = {f"T{number}": test for number, test in enumerate(shown, 1)}
     values = {f"V{number}": value for number, value in enumerate(_values(last), 1)}
     keys = [*tests, *values]
@@ -56,7 +55,13 @@ def _review(arguments: argparse.Namespace) -> None:
     judged += [
         test for key, (_, test) in values.items() if said.get(key) is Review.ACCEPTED
     ]
-    save_last_run(folder, replace(last, tests=tuple(judged)))
+    own = tuple(
+        one
+        for one in judged
+        if one.review is Review.ACCEPTED or not one.test.origin.patches
+    )
+    brought = tuple(one for one in judged if one not in own)
+    save_last_run(folder, replace(last, tests=own, brought=brought))
     words = filled(
         "review.txt.jinja", tests=tests, values=values, said=said, judged=judged, keys=keys
     )

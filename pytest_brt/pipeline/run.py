@@ -92,7 +92,7 @@ class Run:
             self._given = plan.given()
         if needed:
             if patches:
-                self._brought = self._ranking.judge_brought()
+                self._brought = self._judge_brought()
             tests = self.tests(plan.ranked)
             self._tell(
                 "no call of a bug test was varied", partial(self._ranking.vary, tests)
@@ -101,6 +101,12 @@ class Run:
         if fixes:
             self._repair(fixes)
         self._tell("the likeliest places were not looked for", self._localise)
+
+    def _judge_brought(self) -> Tests:
+        """Judge the tests that patches bring, but for those that a person accepted before."""
+        known = {judged.test.id for judged in self.tests(self.plan.ranked)}
+        brought = self._as_reviewed(self._ranking.judge_brought())
+        return tuple(judged for judged in brought if judged.test.id not in known)
 
     def _each(self, work: Callable[[Job], object], jobs: Sequence[Job]) -> None:
         """Do jobs in their order, as many at a time as there are threads for."""
@@ -270,16 +276,18 @@ class Run:
     def _attempts(self) -> tuple[Attempt, ...]:
         """Return the attempts, as far as they got, with what a person said of their tests."""
         attempts = []
-        reviews = {judged.test.id: judged.review for judged in self.plan.reviewed}
         for job in self.plan.attempts():
             if found := self._found.get(job):
-                tests = (
-                    with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in found.tests
-                )
+                tests = self._as_reviewed(found.tests)
                 is_partial = self._is_stopped and not self._results([job])
                 notes = (*found.notes, _INTERRUPTED) if is_partial else found.notes
-                attempts.append(replace(found, tests=tuple(tests), notes=notes))
+                attempts.append(replace(found, tests=tests, notes=notes))
         return without_repeats(attempts)
+
+    def _as_reviewed(self, tests: Tests) -> Tests:
+        """Return tests with what a person said of them before."""
+        reviews = {judged.test.id: judged.review for judged in self.plan.reviewed}
+        return tuple(with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in tests)
 
     def _results(self, jobs: Iterable[Job]) -> list[Any]:
         """Return the results of those jobs that came to an end, and did not break."""

@@ -32,6 +32,7 @@ from pytest_brt.types import (
     OracleKind,
     Origin,
     Patch,
+    Review,
     Verdict,
 )
 from pytest_brt.types.report import Reading
@@ -50,9 +51,13 @@ def may_bring_tests(patch: Patch) -> bool:
 
 
 def is_own(judged: JudgedTest, patch: Patch) -> bool:
-    """Say whether a test came with a patch or from its source: such a one says nothing of it."""
+    """Say whether a test came with a patch or from its source: such a one says nothing of it.
+
+    One that a person accepted does.
+    """
     origin = judged.test.origin
-    return patch.name in origin.patches or patch.source in origin.sources
+    came = patch.name in origin.patches or patch.source in origin.sources
+    return came and judged.review is not Review.ACCEPTED
 
 
 def find_patch_tests(

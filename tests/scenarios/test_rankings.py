@@ -224,6 +224,12 @@ def test_without_a_report_the_tests_that_patches_bring_decide(make: Make) -> Non
     (brought,) = run.report.bug_tests
     assert brought.brought_by == ("right.diff", "unread.diff")
     assert ranking["noop"].results == ranking["wrong"].results == {brought.name: "FAIL"}
+    assert "from right.diff" in project.run("pytest-brt", "review").out
+    assert project.run("pytest-brt", "review", "--accept", "T1").code == 0
+    again = project.rank()
+    assert again.code == 0, again.said
+    assert (again.report.ranking.status, again.report.ranking.leader) == ("best", "right.diff")
+    assert len(again.report.bug_tests) == 1
     assert ranking["unread"].epr == 0.0, "it fails its own test, as all others"
 
 
