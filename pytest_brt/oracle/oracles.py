@@ -123,15 +123,20 @@ def _kinds(raised: Raised | None) -> set[str]:
 
 def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
     """What the report calls an error must raise one."""
-    expression, kinds = evaluated_expression(one.source), _kinds(one.raised)
+    run, kinds = _run_for_exception(one.source), _kinds(one.raised)
     for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
-        if expression and claim.raised and not {claim.exception, *_MISTAKES} & kinds:
+        if run and claim.raised and not {claim.exception, *_MISTAKES} & kinds:
             yield Draft(
                 kind=OracleKind.MUST_RAISE,
-                body=(_raises_block(claim.raised, expression),),
-                sentence=f"`{shorten(expression)}` must raise {claim.exception}.",
+                body=(_raises_block(claim.raised, run),),
+                sentence=f"`{shorten(run)}` must raise {claim.exception}.",
                 expects=one.raised,
             )
+
+
+def _run_for_exception(source: str) -> str:
+    """Return what of a statement may raise a wanted exception, "" of one that defines something."""
+    return source if source.startswith("assert ") else evaluated_expression(source)
 
 
 def _raises_block(raised: Raised, expression: str) -> str:
@@ -319,10 +324,10 @@ def _holding(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, .
     out, or one that is complained about does not.
     """
     claims, result = one.statement.claims_of, result_of(one)
-    expression = evaluated_expression(one.source)
+    run, expression = _run_for_exception(one.source), evaluated_expression(one.source)
     for claim in claims(ClaimKind.RAISES, *RIGHT):
-        if expression and claim.raised and claim.exception in _kinds(one.raised):
-            yield OracleKind.MUST_RAISE, claim, (_raises_block(claim.raised, expression),)
+        if run and claim.raised and claim.exception in _kinds(one.raised):
+            yield OracleKind.MUST_RAISE, claim, (_raises_block(claim.raised, run),)
     for claim in claims(ClaimKind.RAISES, *WRONG):
         if not one.raised and "(" in one.source:
             yield OracleKind.NO_RAISE, claim, (expression or one.source,)

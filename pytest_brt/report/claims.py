@@ -58,8 +58,19 @@ _PATTERNS = tuple(
     (re.compile(text % _PARTS, re.IGNORECASE), kind, role)
     for text, kind, role in (
         (
-            r"\b(?:should|must|expect\w*)\b[^.;§]{0,30}\b(?:raise|throw|fail)\w*\b"
+            r"\b(?:should|must|expect\w*)\b(?:(?!not\b)[^.;§]){0,30}\b(?:raise|throw|fail)\w*\b"
             r"(?: with)?%(fill)s%(exception)s",
+            _RAISES,
+            ClaimRole.EXPECTED,
+        ),
+        (
+            r"\b(?:expect\w*|want\w*|(?:does|do|did)(?: not|n['’]t) (?:raise|throw))"
+            r"%(fill)s%(exception)s",
+            _RAISES,
+            ClaimRole.EXPECTED,
+        ),
+        (
+            r"%(exception)s (?:is|was)(?: not|n['’]t)(?: being)? (?:raised|thrown)",
             _RAISES,
             ClaimRole.EXPECTED,
         ),

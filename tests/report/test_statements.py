@@ -254,6 +254,16 @@ SENTENCES: dict[str, tuple[str, Lines]] = {
     ),
     "raises": ("`f(1)` raises `KeyError`.", [("f(1)", ["actual KeyError"])]),
     "should raise": ("`f(1)` should raise `ValueError`.", [("f(1)", ["expected ValueError"])]),
+    "expect an exception": (
+        "`f(1)` gives `2`. I would expect a `ValueError` here.",
+        [("f(1)", ["actual 2", "expected ValueError"])],
+    ),
+    "does not raise": ("`f(1)` doesn't raise `ValueError`.", [("f(1)", ["expected ValueError"])]),
+    "is not raised": (
+        "With `f(1)` the `ValueError` is not being raised.",
+        [("f(1)", ["expected ValueError"])],
+    ),
+    "should not raise": ("`f(1)` should not raise `ValueError`.", [("f(1)", ["actual ValueError"])]),
     "in a sentence of its own": (
         "`f(1)` gives `2`, no error. It should raise ValueError.",
         [("f(1)", ["actual 2", "expected ValueError"])],
