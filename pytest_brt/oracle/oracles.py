@@ -55,7 +55,8 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     raised = one.raised
     if raised is None or one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
         return
-    evidence = _evidence_of(observed.reading, raised)
+    is_told = bool(one.statement.claims_of(ClaimKind.RAISES, *WRONG))
+    evidence = _evidence_of(observed.reading, raised, is_told=is_told)
     if evidence is None:
         return
     shown = f"{raised.name}: {first_line(raised)}".rstrip(".: ")
@@ -78,8 +79,11 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     )
 
 
-def _evidence_of(reading: Reading, raised: Raised) -> Evidence | None:
-    """Return how plainly the report shows an exception; None where it is no bug."""
+def _evidence_of(reading: Reading, raised: Raised, *, is_told: bool) -> Evidence | None:
+    """Return how plainly the report shows an exception; None where it is no bug.
+
+    `is_told` says that its statement raises one in the report, if under another name.
+    """
     name, in_project = raised.name, raised.in_project is not None
     words = rf"(?<!\w){re.escape(name)}\b(?::[ \t]+([^`\n]+))?"
     messages = re.findall(words, reading.issue.text)
@@ -95,7 +99,8 @@ def _evidence_of(reading: Reading, raised: Raised) -> Evidence | None:
     if messages and (in_project or is_exact or name not in _MISTAKES):
         return Evidence.EXCEPTION
     lacks = name in _MISTAKES or missing_here(raised)
-    return Evidence.OTHER if in_project and not lacks and not reading.exceptions else None
+    is_other = in_project and not lacks and (is_told or not reading.exceptions)
+    return Evidence.OTHER if is_other else None
 
 
 def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:

@@ -46,6 +46,7 @@ def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Runne
         ("```python\nshout('a')\n```\nprints:\n```\nA?\n```", OracleKind.GONE, "!= "),
         ("```\n>>> Box(1)\nBox<1>\n```", OracleKind.GONE, 'repr(Box(1)) != "Box<1>"'),
         ("```python\ndouble(2) <-- wrong\n```", OracleKind.GONE, "assert double(2) != 5"),
+        ("`first([])` raises a `FirstError`.", OracleKind.NO_RAISE, "    first([])"),
         (
             "```python\nassert double(2)\n```\nThis doesn't raise `ValueError`.",
             OracleKind.MUST_RAISE,
