@@ -106,6 +106,16 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
             ("_", ["shown '1,2,'"]),
         ],
     ),
+    "a remark beside a line of output": (
+        """
+        Totals
+
+        >>> print(total([1]))
+        total
+        2      <--- wrong!
+        """,
+        [("print(total([1]))", ["shown total\n2"])],
+    ),
     "output in the next block": (
         """
         Totals
