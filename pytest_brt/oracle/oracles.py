@@ -31,8 +31,11 @@ from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole, R
 
 #: Raised by the snippet's own mistakes, or by what lacks here, unless the report shows it.
 _MISTAKES = frozenset(
-    {"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError", "FileNotFoundError"}
-)
+    {
+        "NameError", "ModuleNotFoundError", "ImportError", "SyntaxError", "FileNotFoundError",
+        "SystemExit",
+    }
+)  # fmt: skip
 #: How code and docstrings say what a function raises.
 _RAISES = re.compile(r"(?i:\braises?\b)[\s:`~]*(?:\w+\.)*([A-Z]\w+)")
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})

@@ -138,6 +138,8 @@ _COMMENT = re.compile(
 )
 #: "Result: total = 3".
 _NAMED = re.compile(rf"\W*(?P<label>{_LABEL})\s*(?P<name>\w+)\s*=\s*(?P<said>[^=].*?)\.?")
+#: What may be all that a section says and is no word: "a;b".
+_TOKEN = re.compile(r"\S*\w[^\w\s]\w\S*")
 #: A string that something else is the same as, and a call that is called fine.
 _APPROVED = re.compile(
     r"\b(?<!not )(?:the same|equal|equivalent|identical)\b[^.;]{0,30}?\b(?:as|to)\s"
@@ -241,6 +243,9 @@ def claims_in(sentence: Sentence, section: ClaimRole) -> Iterator[tuple[str, Cla
     if named and parses(named["name"]) and is_literal(named["said"]):
         role = role_of(named["label"], ClaimRole.ACTUAL)
         yield named["name"], _claim(_VALUE, role, named["said"])
+        return
+    if section is not _SHOWN and _TOKEN.fullmatch(sentence.text):
+        yield "", _claim(_VALUE, section, sentence.text)
         return
     text, known = sentence.masked, set[int]()
     for pattern, kind, role in _PATTERNS:

@@ -45,8 +45,10 @@ _NAMED = re.compile(rf"\b({EXCEPTION})(?:: +([^`\n]+))?")
 _RESULTS = frozenset(
     {"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"}
 )
-#: What a reporter writes beside a line of output, behind an arrow.
-_REMARK = re.compile(r"[ \t]+<-{2,}>?[ \t].*")
+#: What a reporter writes beside a line of output, behind an arrow, and stars around a word of it.
+_REMARK = re.compile(
+    r"[ \t]+<-{2,}>?[ \t].*|(?<!\S)\*\*(?=\w+\*\*(?!\S))|(?<=\w)\*\*(?!\S)"
+)
 _TEXT = (BlockKind.HEADING, BlockKind.PROSE)
 _OUTPUT = (BlockKind.OUTPUT, BlockKind.TRACEBACK)
 #: Tests of one report; more is somebody's suite.

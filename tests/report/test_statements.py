@@ -111,10 +111,10 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         Totals
 
         >>> print(total([1]))
-        total
-        2      <--- wrong!
+        2**3 is
+        **2**  <--- wrong!
         """,
-        [("print(total([1]))", ["shown total\n2"])],
+        [("print(total([1]))", ["shown 2**3 is\n2"])],
     ),
     "output in the next block": (
         """
@@ -223,6 +223,24 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
             ('total("1")', ["shown 2"]),
             ('total("01")', ["shown 1", "fine "]),
         ],
+    ),
+    "text below a heading": (
+        """
+        Totals
+
+        ```python
+        print(total("a;b"))
+        ```
+
+        ## expect
+
+        a;b;c
+
+        ## what I got
+
+        b
+        """,
+        [('print(total("a;b"))', ["expected a;b;c"])],
     ),
     "values below a heading": (
         """
