@@ -97,6 +97,7 @@ _PATTERNS = tuple(
         (r"\b(?:instead of|rather than)\b%(fill)s%(value)s", _VALUE, ClaimRole.EXPECTED),
         (r"^[^\w§]*%(exception)s(?:: .*)?\W*$", _RAISES, _SHOWN),
         (r"^[^\w§]*%(value)s\W*$", _VALUE, _SHOWN),
+        (r"^(?P<said>\S+)$", _VALUE, _SHOWN),
     )
 )
 _EXPECTED = re.compile(
@@ -138,8 +139,6 @@ _COMMENT = re.compile(
 )
 #: "Result: total = 3".
 _NAMED = re.compile(rf"\W*(?P<label>{_LABEL})\s*(?P<name>\w+)\s*=\s*(?P<said>[^=].*?)\.?")
-#: What may be all that a section says and is no word: "a;b".
-_TOKEN = re.compile(r"\S*\w[^\w\s]\w\S*")
 #: A string that something else is the same as, and a call that is called fine.
 _APPROVED = re.compile(
     r"\b(?<!not )(?:the same|equal|equivalent|identical)\b[^.;]{0,30}?\b(?:as|to)\s"
@@ -149,6 +148,8 @@ _APPROVED = re.compile(
 )
 #: Whatever comes out is right.
 FINE = Claim(kind=_VALUE, role=ClaimRole.FINE)
+#: What is no word, name or path: "a b", "a;b".
+_TEXT = re.compile(r"\s|\w[^\w./(§-]\w")
 _ERROR = re.compile(r"\b(?:rais|throw|error|exception|message)|\bsay\b", re.IGNORECASE)
 _DENIED = re.compile(r"n['’]t\b|\bnot\b|\bno\b|\bwithout\b", re.IGNORECASE)
 #: Words of a comment that says of the line beside it that it is right or wrong.
@@ -244,9 +245,6 @@ def claims_in(sentence: Sentence, section: ClaimRole) -> Iterator[tuple[str, Cla
         role = role_of(named["label"], ClaimRole.ACTUAL)
         yield named["name"], _claim(_VALUE, role, named["said"])
         return
-    if section is not _SHOWN and _TOKEN.fullmatch(sentence.text):
-        yield "", _claim(_VALUE, section, sentence.text)
-        return
     text, known = sentence.masked, set[int]()
     for pattern, kind, role in _PATTERNS:
         for match in pattern.finditer(text):
@@ -294,7 +292,7 @@ def _can_be(kind: ClaimKind, said: str) -> bool:
     """Say whether what was said can be an exception, or a value."""
     if kind is _RAISES:
         return re.match(EXCEPTION, said) is not None
-    return is_literal(said) or is_runnable(said) or " " in said
+    return is_literal(said) or is_runnable(said) or bool(_TEXT.search(said))
 
 
 def _claim(kind: ClaimKind, role: ClaimRole, said: str) -> Claim:

@@ -85,6 +85,7 @@ def test_the_set_up_is_all_of_it_where_no_name_leads_to_it(engine: Runner) -> No
         ("```python\nunicode(1)\n```", "undefined-names", "unicode"),
         ("```python\nimport pkg\npkg.stop()\n```", "ended", "exit status 3"),
         ("```python\nimport nothing_here\n```", "raises", "ModuleNotFoundError"),
+        ("```python\nimport pkg\npkg.leave()\n```", "raises", "SystemExit"),
         ("```python\nimport pkg\npkg.double(2)\n```", "not-stated", "unclear"),
     ],
 )
