@@ -32,8 +32,8 @@ from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole, R
 #: Raised by the snippet's own mistakes, or by what lacks here, unless the report shows it.
 _MISTAKES = frozenset(
     {
-        "NameError", "ModuleNotFoundError", "ImportError", "SyntaxError", "FileNotFoundError",
-        "SystemExit",
+        "NameError", "ModuleNotFoundError", "ImportError", "SyntaxError",
+        "FileNotFoundError", "SystemExit",
     }
 )  # fmt: skip
 #: How code and docstrings say what a function raises.
@@ -143,7 +143,7 @@ def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
 
 
 def _run_for_exception(source: str) -> str:
-    """Return what of a statement may raise a wanted exception, "" of one that defines something."""
+    """Return what of a statement may raise a wanted exception, "" where nothing may."""
     return source if source.startswith("assert ") else evaluated_expression(source)
 
 

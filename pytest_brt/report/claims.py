@@ -64,13 +64,13 @@ _PATTERNS = tuple(
             ClaimRole.EXPECTED,
         ),
         (
-            r"\b(?:expect\w*|want\w*|(?:does|do|did)(?: not|n['’]t) (?:raise|throw))"
-            r"%(fill)s%(exception)s",
+            r"(?:(?<!n['’]t )(?<!not )\b(?:expect|want)\w*"
+            r"|\bdo(?:es)?(?: not|n['’]t) (?:raise|throw))%(fill)s%(exception)s",
             _RAISES,
             ClaimRole.EXPECTED,
         ),
         (
-            r"%(exception)s (?:is|was)(?: not|n['’]t)(?: being)? (?:raised|thrown)",
+            r"%(exception)s is(?: not|n['’]t)(?: being)? (?:raised|thrown)",
             _RAISES,
             ClaimRole.EXPECTED,
         ),

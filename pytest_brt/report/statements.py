@@ -45,7 +45,7 @@ _NAMED = re.compile(rf"\b({EXCEPTION})(?:: +([^`\n]+))?")
 _RESULTS = frozenset(
     {"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"}
 )
-#: What a reporter writes beside a line of output, behind an arrow, and stars around a word of it.
+#: What a reporter adds to output: a remark behind an arrow, stars around a word.
 _REMARK = re.compile(
     r"[ \t]+<-{2,}>?[ \t].*|(?<!\S)\*\*(?=\w+\*\*(?!\S))|(?<=\w)\*\*(?!\S)"
 )

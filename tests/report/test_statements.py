@@ -291,7 +291,11 @@ SENTENCES: dict[str, tuple[str, Lines]] = {
         "With `f(1)` the `ValueError` is not being raised.",
         [("f(1)", ["expected ValueError"])],
     ),
-    "should not raise": ("`f(1)` should not raise `ValueError`.", [("f(1)", ["actual ValueError"])]),
+    "do not expect": ("`f(1)` fails. I didn't expect a `ValueError`.", [("f(1)", [])]),
+    "should not raise": (
+        "`f(1)` should not raise `ValueError`.",
+        [("f(1)", ["actual ValueError"])],
+    ),
     "in a sentence of its own": (
         "`f(1)` gives `2`, no error. It should raise ValueError.",
         [("f(1)", ["actual 2", "expected ValueError"])],
