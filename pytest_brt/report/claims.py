@@ -58,8 +58,8 @@ _PATTERNS = tuple(
     (re.compile(text % _PARTS, re.IGNORECASE), kind, role)
     for text, kind, role in (
         (
-            r"\b(?:should|must|expect\w*)\b(?:(?!not\b)[^.;§]){0,30}\b(?:raise|throw|fail)\w*\b"
-            r"(?: with)?%(fill)s%(exception)s",
+            r"\b(?:should|must|expect\w*)\b(?:(?!not\b)[^.;§]){0,30}"
+            r"\b(?:raise|throw|fail)\w*\b(?: with)?%(fill)s%(exception)s",
             _RAISES,
             ClaimRole.EXPECTED,
         ),
