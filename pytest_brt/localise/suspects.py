@@ -26,7 +26,7 @@ from pytest_brt.types import BlockKind, Frame, Issue, Note, Place, Raised
 
 #: What a term weighs by where in a report it stands: between backticks in a sentence it is named,
 #: and a message is what an exception says.
-TITLE, NAMED, CODE, MESSAGE, PROSE, OUTPUT = 2.5, 1.5, 1.0, 0.9, 0.7, 0.4
+TITLE, NAMED, CODE, MESSAGE, PROSE, OUTPUT = 2.25, 1.5, 1.0, 0.9, 0.7, 0.4
 _OF_BLOCK = {
     BlockKind.PROSE: PROSE,
     BlockKind.HEADING: PROSE,
@@ -65,7 +65,7 @@ _TOLD = 4
 _MAX_PLACES = 30
 #: What a file has in common with the report: so many of its chunks, the best, and what share of
 #: that each of them gets.
-_BEST_CHUNKS, _OF_FILE = 3, 0.15
+_BEST_CHUNKS, _OF_FILE = 3, 0.1
 #: What it is worth that the report names the file.
 _NAMED_FILE = 0.3
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
