@@ -158,11 +158,12 @@ def _words_shared(issue: Issue, shares: Shares) -> Iterator[Evidence]:
         files[chunk.path].append(sum(own.values()))
     best = max(map(max, files.values()), default=1.0)
     for chunk, own in shares.items():
-        around = sum(sorted(files[chunk.path])[-_BEST_CHUNKS:])
+        worth = sum(own.values()) + _OF_FILE * sum(
+            sorted(files[chunk.path])[-_BEST_CHUNKS:]
+        )
         told = dict.fromkeys(spelled.get(term, term) for term in most_telling(own)[:_TOLD])
         text = f"shares {', '.join(told)} with the report"
-        score = (sum(own.values()) + _OF_FILE * around) / best
-        yield chunk, score, "shared-words", text
+        yield chunk, worth / best, "shared-words", text
 
 
 def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[Evidence]:
