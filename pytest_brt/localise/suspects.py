@@ -26,7 +26,7 @@ from pytest_brt.types import BlockKind, Frame, Issue, Note, Place, Raised
 
 #: What a term weighs by where in a report it stands: between backticks in a sentence it is named,
 #: and a message is what an exception says.
-TITLE, NAMED, CODE, MESSAGE, PROSE, OUTPUT = 2.0, 1.5, 1.0, 0.9, 0.7, 0.4
+TITLE, NAMED, CODE, MESSAGE, PROSE, OUTPUT = 2.25, 1.5, 1.0, 0.9, 0.7, 0.4
 _OF_BLOCK = {
     BlockKind.PROSE: PROSE,
     BlockKind.HEADING: PROSE,
@@ -63,6 +63,9 @@ _GIVEN = re.compile(r"\A(?:\./)?(.*?)(?::(\d+)(?:-(\d+))?)?\Z", re.DOTALL)
 _TOLD = 4
 #: Places in all.
 _MAX_PLACES = 30
+#: What a file has in common with the report: so many of its chunks, the best, and what share of
+#: that each of them gets.
+_BEST_CHUNKS, _OF_FILE = 3, 0.1
 #: What it is worth that the report names the file.
 _NAMED_FILE = 0.3
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
@@ -144,14 +147,23 @@ def find_suspects(
 
 
 def _words_shared(issue: Issue, shares: Shares) -> Iterator[Evidence]:
-    """Yield the chunks that have words of a report, by how much these are worth there."""
+    """Yield the chunks that have words of a report, by what these are worth there.
+
+    What they are worth in the best chunks of its file counts a little, too.
+    """
     words = reversed(IDENTIFIER.findall(issue.text))
     spelled = {term: word for word in words for term in terms_of(word)}
-    best = max((sum(own.values()) for own in shares.values()), default=1.0)
+    files: defaultdict[str, list[float]] = defaultdict(list)
     for chunk, own in shares.items():
+        files[chunk.path].append(sum(own.values()))
+    best = max(map(max, files.values()), default=1.0)
+    for chunk, own in shares.items():
+        worth = sum(own.values()) + _OF_FILE * sum(
+            sorted(files[chunk.path])[-_BEST_CHUNKS:]
+        )
         told = dict.fromkeys(spelled.get(term, term) for term in most_telling(own)[:_TOLD])
         text = f"shares {', '.join(told)} with the report"
-        yield chunk, sum(own.values()) / best, "shared-words", text
+        yield chunk, worth / best, "shared-words", text
 
 
 def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[Evidence]:

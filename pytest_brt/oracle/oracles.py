@@ -31,8 +31,11 @@ from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole, R
 
 #: Raised by the snippet's own mistakes, or by what lacks here, unless the report shows it.
 _MISTAKES = frozenset(
-    {"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError", "FileNotFoundError"}
-)
+    {
+        "NameError", "ModuleNotFoundError", "ImportError", "SyntaxError",
+        "FileNotFoundError", "SystemExit",
+    }
+)  # fmt: skip
 #: How code and docstrings say what a function raises.
 _RAISES = re.compile(r"(?i:\braises?\b)[\s:`~]*(?:\w+\.)*([A-Z]\w+)")
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
@@ -55,7 +58,8 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     raised = one.raised
     if raised is None or one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
         return
-    evidence = _evidence_of(observed.reading, raised)
+    is_told = bool(one.statement.claims_of(ClaimKind.RAISES, *WRONG))
+    evidence = _evidence_of(observed.reading, raised, is_told=is_told)
     if evidence is None:
         return
     shown = f"{raised.name}: {first_line(raised)}".rstrip(".: ")
@@ -78,8 +82,11 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     )
 
 
-def _evidence_of(reading: Reading, raised: Raised) -> Evidence | None:
-    """Return how plainly the report shows an exception; None where it is no bug."""
+def _evidence_of(reading: Reading, raised: Raised, *, is_told: bool) -> Evidence | None:
+    """Return how plainly the report shows an exception; None where it is no bug.
+
+    `is_told` says that its statement raises one in the report, if under another name.
+    """
     name, in_project = raised.name, raised.in_project is not None
     words = rf"(?<!\w){re.escape(name)}\b(?::[ \t]+([^`\n]+))?"
     messages = re.findall(words, reading.issue.text)
@@ -95,7 +102,8 @@ def _evidence_of(reading: Reading, raised: Raised) -> Evidence | None:
     if messages and (in_project or is_exact or name not in _MISTAKES):
         return Evidence.EXCEPTION
     lacks = name in _MISTAKES or missing_here(raised)
-    return Evidence.OTHER if in_project and not lacks and not reading.exceptions else None
+    is_other = in_project and not lacks and (is_told or not reading.exceptions)
+    return Evidence.OTHER if is_other else None
 
 
 def _allowed(observed: ObservedReport, raised: Raised) -> list[str]:
@@ -123,15 +131,20 @@ def _kinds(raised: Raised | None) -> set[str]:
 
 def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
     """What the report calls an error must raise one."""
-    expression, kinds = evaluated_expression(one.source), _kinds(one.raised)
+    run, kinds = _run_for_exception(one.source), _kinds(one.raised)
     for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
-        if expression and claim.raised and not {claim.exception, *_MISTAKES} & kinds:
+        if run and claim.raised and not {claim.exception, *_MISTAKES} & kinds:
             yield Draft(
                 kind=OracleKind.MUST_RAISE,
-                body=(_raises_block(claim.raised, expression),),
-                sentence=f"`{shorten(expression)}` must raise {claim.exception}.",
+                body=(_raises_block(claim.raised, run),),
+                sentence=f"`{shorten(run)}` must raise {claim.exception}.",
                 expects=one.raised,
             )
+
+
+def _run_for_exception(source: str) -> str:
+    """Return what of a statement may raise a wanted exception, "" where nothing may."""
+    return source if source.startswith("assert ") else evaluated_expression(source)
 
 
 def _raises_block(raised: Raised, expression: str) -> str:
@@ -319,10 +332,10 @@ def _holding(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, .
     out, or one that is complained about does not.
     """
     claims, result = one.statement.claims_of, result_of(one)
-    expression = evaluated_expression(one.source)
+    run, expression = _run_for_exception(one.source), evaluated_expression(one.source)
     for claim in claims(ClaimKind.RAISES, *RIGHT):
-        if expression and claim.raised and claim.exception in _kinds(one.raised):
-            yield OracleKind.MUST_RAISE, claim, (_raises_block(claim.raised, expression),)
+        if run and claim.raised and claim.exception in _kinds(one.raised):
+            yield OracleKind.MUST_RAISE, claim, (_raises_block(claim.raised, run),)
     for claim in claims(ClaimKind.RAISES, *WRONG):
         if not one.raised and "(" in one.source:
             yield OracleKind.NO_RAISE, claim, (expression or one.source,)

@@ -58,8 +58,19 @@ _PATTERNS = tuple(
     (re.compile(text % _PARTS, re.IGNORECASE), kind, role)
     for text, kind, role in (
         (
-            r"\b(?:should|must|expect\w*)\b[^.;§]{0,30}\b(?:raise|throw|fail)\w*\b"
-            r"(?: with)?%(fill)s%(exception)s",
+            r"\b(?:should|must|expect\w*)\b(?:(?!not\b)[^.;§]){0,30}"
+            r"\b(?:raise|throw|fail)\w*\b(?: with)?%(fill)s%(exception)s",
+            _RAISES,
+            ClaimRole.EXPECTED,
+        ),
+        (
+            r"(?:(?<!n['’]t )(?<!not )\b(?:expect|want)\w*"
+            r"|\bdo(?:es)?(?: not|n['’]t) (?:raise|throw))%(fill)s%(exception)s",
+            _RAISES,
+            ClaimRole.EXPECTED,
+        ),
+        (
+            r"%(exception)s is(?: not|n['’]t)(?: being)? (?:raised|thrown)",
             _RAISES,
             ClaimRole.EXPECTED,
         ),
@@ -86,6 +97,7 @@ _PATTERNS = tuple(
         (r"\b(?:instead of|rather than)\b%(fill)s%(value)s", _VALUE, ClaimRole.EXPECTED),
         (r"^[^\w§]*%(exception)s(?:: .*)?\W*$", _RAISES, _SHOWN),
         (r"^[^\w§]*%(value)s\W*$", _VALUE, _SHOWN),
+        (r"^(?P<said>\S+)$", _VALUE, _SHOWN),
     )
 )
 _EXPECTED = re.compile(
@@ -136,6 +148,8 @@ _APPROVED = re.compile(
 )
 #: Whatever comes out is right.
 FINE = Claim(kind=_VALUE, role=ClaimRole.FINE)
+#: What is no word, name or path: "a b", "a;b".
+_TEXT = re.compile(r"\s|\w[^\w./(§-]\w")
 _ERROR = re.compile(r"\b(?:rais|throw|error|exception|message)|\bsay\b", re.IGNORECASE)
 _DENIED = re.compile(r"n['’]t\b|\bnot\b|\bno\b|\bwithout\b", re.IGNORECASE)
 #: Words of a comment that says of the line beside it that it is right or wrong.
@@ -278,7 +292,7 @@ def _can_be(kind: ClaimKind, said: str) -> bool:
     """Say whether what was said can be an exception, or a value."""
     if kind is _RAISES:
         return re.match(EXCEPTION, said) is not None
-    return is_literal(said) or is_runnable(said) or " " in said
+    return is_literal(said) or is_runnable(said) or bool(_TEXT.search(said))
 
 
 def _claim(kind: ClaimKind, role: ClaimRole, said: str) -> Claim:

@@ -45,6 +45,10 @@ _NAMED = re.compile(rf"\b({EXCEPTION})(?:: +([^`\n]+))?")
 _RESULTS = frozenset(
     {"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"}
 )
+#: What a reporter adds to output: a remark behind an arrow, stars around a word.
+_REMARK = re.compile(
+    r"[ \t]+<-{2,}>?[ \t].*|(?<!\S)\*\*(?=\w+\*\*(?!\S))|(?<=\w)\*\*(?!\S)"
+)
 _TEXT = (BlockKind.HEADING, BlockKind.PROSE)
 _OUTPUT = (BlockKind.OUTPUT, BlockKind.TRACEBACK)
 #: Tests of one report; more is somebody's suite.
@@ -204,7 +208,7 @@ def _shown(output: str, role: ClaimRole) -> Claim:
     """Return what output below a statement claims of it."""
     raised = final_exception(output)
     kind = ClaimKind.RAISES if raised else ClaimKind.VALUE
-    return Claim(kind=kind, role=role, raised=raised, text=output)
+    return Claim(kind=kind, role=role, raised=raised, text=_REMARK.sub("", output))
 
 
 def _comments(snippet: Snippet) -> list[Claim]:

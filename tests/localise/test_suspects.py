@@ -96,6 +96,16 @@ def test_named_file_and_words(index: Index) -> None:
     )
 
 
+def test_of_two_alike_the_one_in_a_file_with_more_of_the_report_comes_first(
+    tmp_path: Path,
+) -> None:
+    border, width = "def draw_border(): ...\n", "\ndef column_width(): ...\n"
+    write_tree(tmp_path, {"pkg/box.py": border, "pkg/table.py": border + width})
+    with open_index(tmp_path) as index:
+        first = suspects("draw_border is off\n\nThe column is too narrow.", index)[0]
+    assert (first.path, first.function) == ("pkg/table.py", "draw_border")
+
+
 def test_only_the_product_is_suspected(index: Index) -> None:
     text = "render fails in tests/test_shapes.py and docs/conf.py\n\nCircle area render table."
     paths = {s.path for s in suspects(text, index)}

@@ -83,6 +83,16 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
             ("_", ["shown '1,2,'"]),
         ],
     ),
+    "a remark beside a line of output": (
+        """
+        Totals
+
+        >>> print(total([1]))
+        2**3 is
+        **2**  <--- wrong!
+        """,
+        [("print(total([1]))", ["shown 2**3 is\n2"])],
+    ),
     "output in the next block": (
         """
         Totals
@@ -171,6 +181,24 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("box = Box(1)", []), ("sums", ["actual [4]", "expected [3]"])],
     ),
+    "text below a heading": (
+        """
+        Totals
+
+        ```python
+        print(total("a;b"))
+        ```
+
+        ## expect
+
+        a;b;c
+
+        ## what I got
+
+        b
+        """,
+        [('print(total("a;b"))', ["expected a;b;c"])],
+    ),
     "values below a heading": (
         """
         # Totals
@@ -207,6 +235,20 @@ SENTENCES: dict[str, tuple[str, Lines]] = {
     ),
     "raises": ("`f(1)` raises `KeyError`.", [("f(1)", ["actual KeyError"])]),
     "should raise": ("`f(1)` should raise `ValueError`.", [("f(1)", ["expected ValueError"])]),
+    "expect an exception": (
+        "`f(1)` gives `2`. I would expect a `ValueError` here.",
+        [("f(1)", ["actual 2", "expected ValueError"])],
+    ),
+    "does not raise": ("`f(1)` doesn't raise `ValueError`.", [("f(1)", ["expected ValueError"])]),
+    "is not raised": (
+        "With `f(1)` the `ValueError` is not being raised.",
+        [("f(1)", ["expected ValueError"])],
+    ),
+    "do not expect": ("`f(1)` fails. I didn't expect a `ValueError`.", [("f(1)", [])]),
+    "should not raise": (
+        "`f(1)` should not raise `ValueError`.",
+        [("f(1)", ["actual ValueError"])],
+    ),
     "in a sentence of its own": (
         "`f(1)` gives `2`, no error. It should raise ValueError.",
         [("f(1)", ["actual 2", "expected ValueError"])],

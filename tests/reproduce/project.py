@@ -51,6 +51,10 @@ class Box:
 
     def __repr__(self):
         return f"Box<{self.value}>"
+
+
+def leave():
+    raise SystemExit(1)
 '''
 
 

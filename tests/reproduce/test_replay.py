@@ -45,6 +45,12 @@ def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Runne
         ("`double(2)` gives `5`.", OracleKind.GONE, "assert double(2) != 5"),
         ("```python\nshout('a')\n```\nprints:\n```\nA?\n```", OracleKind.GONE, "!= "),
         ("```\n>>> Box(1)\nBox<1>\n```", OracleKind.GONE, 'repr(Box(1)) != "Box<1>"'),
+        ("`first([])` raises a `FirstError`.", OracleKind.NO_RAISE, "    first([])"),
+        (
+            "```python\nassert double(2)\n```\nThis doesn't raise `ValueError`.",
+            OracleKind.MUST_RAISE,
+            "with pytest.raises(ValueError):\n        assert double(2)",
+        ),
     ],
 )
 def test_oracles(engine: Runner, text: str, kind: OracleKind, asserted: str) -> None:
@@ -77,6 +83,7 @@ def test_the_set_up_is_all_of_it_where_no_name_leads_to_it(engine: Runner) -> No
         ("```python\nclamp(lamp)\n```", "undefined-names", "clamp, lamp"),
         ("```python\nimport pkg\npkg.stop()\n```", "ended", "exit status 3"),
         ("```python\nimport nothing_here\n```", "raises", "ModuleNotFoundError"),
+        ("```python\nimport pkg\npkg.leave()\n```", "raises", "SystemExit"),
         ("```python\nimport pkg\npkg.double(2)\n```", "not-stated", "unclear"),
     ],
 )
