@@ -48,7 +48,7 @@ class Runner:
         #: Who holds one may run a tree.
         self.turns = BoundedSemaphore(jobs)
         self._alone = Lock()
-        self.scratch = Scratch(Path(subject.root))
+        self.scratch = Scratch(Path(subject.root), sandbox.user)
 
     def close(self) -> None:
         """Remove what was written."""
@@ -122,7 +122,7 @@ class Runner:
     ) -> ProcessResult:
         """Run one of our scripts in the project's interpreter, on a private copy with changes.
 
-        What the first run of tests without changes compiles is kept for other copies.
+        What tests without changes compile is kept for other copies.
 
         Raises:
             NoRoom: the disk is full.
@@ -130,13 +130,8 @@ class Runner:
         subject, sandbox, scratch = self.subject, self.sandbox, self.scratch
         own_root = sandbox.has_own_root
         # Elsewhere each copy has another path, and bytecode names it.
-        compiles = (
-            name == "plugin" and own_root and not (changes or scratch.bytecode.exists())
-        )
-        with (
-            name_full_disk(scratch.path.parent),
-            scratch.copied(changes, sandbox.user) as copy,
-        ):
+        compiles = name == "plugin" and own_root and not changes
+        with name_full_disk(scratch.path.parent), scratch.copied(changes) as copy:
             view = make_view(
                 subject,
                 copy,

@@ -57,17 +57,21 @@ def name_full_disk(place: Path) -> Iterator[None]:
 class Scratch:
     """A folder for private copies, removed by a process of its own, also where ours is killed."""
 
-    def __init__(self, root: Path) -> None:
-        """Make a folder for copies of the project at `root`."""
+    def __init__(self, root: Path, user: int | None = None) -> None:
+        """Make a folder for copies of the project at `root`.
+
+        They belong to the `user`, where tests run as somebody else.
+        """
         self.root = root
+        self._user = user
         place = IN_MEMORY if _fits_into_memory(root) else None
         self.path = Path(tempfile.mkdtemp(prefix="brt-", dir=place))
         # Root's tests run as somebody else, who has to come through to a folder of his own.
         self.path.chmod(0o711)
         #: Who holds it makes a copy, or removes all.
         self._making = Lock()
-        #: What Python compiled of the unpatched project.
-        self.bytecode = self.path / "bytecode"
+        #: The first copy, which no process sees: others are made of it.
+        self._first = self.path / "first"
         self._cleaner = subprocess.Popen(
             ["/bin/sh", "-c", _CLEANER, "sh", str(self.path)],
             stdin=subprocess.PIPE,
@@ -80,13 +84,11 @@ class Scratch:
             self._cleaner.communicate()
 
     @contextmanager
-    def copied(
-        self, changes: Iterable[FileChange] = (), user: int | None = None
-    ) -> Iterator[Path]:
+    def copied(self, changes: Iterable[FileChange] = ()) -> Iterator[Path]:
         """Give a private copy with changes, and remove it with all that is beside it.
 
         It is in a folder of its own, with "tmp" for what is written elsewhere where processes have
-        no /tmp of their own. Both belong to the `user`, where that is somebody else.
+        no /tmp of their own. The project is read once: what happens to it later is in no copy.
 
         Raises:
             UnsafeChange: the path of a change leads out of the copy.
@@ -95,31 +97,33 @@ class Scratch:
         copy = folder / "tree"
         try:
             with self._making:
-                (folder / "tmp").mkdir()
-                # Where copies are made inside of the project, they are no part of it.
-                shutil.copytree(
-                    self.root,
-                    copy,
-                    symlinks=True,
-                    ignore=lambda *found: {*_left_out(*found), self.path.name},
-                )
-                # Tests are put into folders that may be read alone in the project.
-                _unlock(copy)
-                if self.bytecode.exists():
-                    shutil.copytree(self.bytecode, copy, symlinks=True, dirs_exist_ok=True)
+                if not self._first.exists():
+                    self._copy_project(folder)
+                    folder.rename(self._first)
+                    folder.mkdir(0o700)
+                _run("cp", "-a", f"{self._first}/.", str(folder))
                 for change in sorted(
                     changes, key=lambda change: change.content is not None
                 ):
-                    _write(copy, change)
-                if user is not None:
-                    subprocess.run(
-                        ["chown", "-hR", f"{user}:{user}", str(folder)], check=True
-                    )
+                    self._write(copy, change)
             yield copy
         finally:
-            _unlock(folder)
-            # Folders may be nested more deeply than Python can go.
-            subprocess.run(["rm", "-rf", "--", str(folder)], check=False)
+            _remove(folder)
+
+    def _copy_project(self, folder: Path) -> None:
+        """Copy the project into a folder."""
+        (folder / "tmp").mkdir()
+        # Where copies are made inside of the project, they are no part of it.
+        shutil.copytree(
+            self.root,
+            folder / "tree",
+            symlinks=True,
+            ignore=lambda *found: {*_left_out(*found), self.path.name},
+        )
+        # Tests are put into folders that may be read alone in the project.
+        _unlock(folder)
+        if self._user is not None:
+            _run("chown", "-hR", f"{self._user}:{self._user}", str(folder))
 
     def keep_bytecode(self, copy: Path) -> None:
         """Keep what was compiled in a copy for others: compiling costs more than many suites.
@@ -128,14 +132,38 @@ class Scratch:
         something else than what was compiled.
         """
         _unlock(copy)
-        folder = Path(tempfile.mkdtemp(dir=self.path))
-        for compiled in copy.rglob("__pycache__"):
-            if not compiled.is_symlink():  # what it leads to is not ours
-                shutil.copytree(
-                    compiled, folder / compiled.relative_to(copy), symlinks=True
-                )
-        with suppress(OSError):  # another run has kept it meanwhile
-            folder.rename(self.bytecode)
+        with self._making:
+            for compiled in copy.rglob("__pycache__/*.pyc"):
+                if is_file(compiled) and not compiled.is_symlink():
+                    path, content = compiled.relative_to(copy), compiled.read_bytes()
+                    with suppress(UnsafeChange):  # a link was in the place of its folder
+                        self._write(
+                            self._first / "tree",
+                            FileChange(path=str(path), content=content),
+                        )
+
+    def _write(self, copy: Path, change: FileChange) -> None:
+        """Make a change of a copy, in which nothing has run yet."""
+        place = Path(os.path.normpath(copy / change.path))
+        folder = Path(os.path.realpath(place.parent))
+        if not folder.is_relative_to(copy):
+            raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
+        if is_folder(place) and not place.is_symlink():
+            shutil.rmtree(place)
+        place.unlink(missing_ok=True)
+        # What was compiled of it would be taken for valid where size and second agree.
+        cache = folder / "__pycache__"
+        if cache.is_symlink():
+            cache.unlink()
+        for stale in cache.glob(f"{glob.escape(place.stem)}.*"):
+            stale.unlink()
+        if change.content is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(change.content)
+            place.chmod(0o755 if change.executable else 0o644)
+            if self._user is not None:
+                for made in (place, folder, *folder.parents[: -len(copy.parts)]):
+                    os.chown(made, self._user, self._user)
 
 
 def _fits_into_memory(root: Path) -> bool:
@@ -162,25 +190,26 @@ def _is_copied(path: Path) -> bool:
     return is_part and os.access(path, os.R_OK)
 
 
-def _write(copy: Path, change: FileChange) -> None:
-    """Make a change of a copy, in which nothing has run yet."""
-    place = Path(os.path.normpath(copy / change.path))
-    folder = Path(os.path.realpath(place.parent))
-    if not folder.is_relative_to(copy):
-        raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
-    if is_folder(place) and not place.is_symlink():
-        shutil.rmtree(place)
-    place.unlink(missing_ok=True)
-    # What was compiled of it would be taken for valid where size and second agree.
-    cache = folder / "__pycache__"
-    if cache.is_symlink():
-        cache.unlink()
-    for stale in cache.glob(f"{glob.escape(place.stem)}.*"):
-        stale.unlink()
-    if change.content is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(change.content)
-        place.chmod(0o755 if change.executable else 0o644)
+def _run(*command: str) -> None:
+    """Run a program of the system.
+
+    Raises:
+        OSError: it fails; the text is what it says.
+    """
+    environment = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment
+    )
+    if done.returncode:
+        raise OSError(done.stderr)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, in which others may be nested more deeply than Python can go."""
+    command = ["rm", "-rf", "--", str(folder)]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        _unlock(folder)
+        subprocess.run(command, check=False)
 
 
 def _unlock(folder: Path) -> None:
