@@ -122,7 +122,8 @@ class Runner:
     ) -> ProcessResult:
         """Run one of our scripts in the project's interpreter, on a private copy with changes.
 
-        What tests without changes compile is kept for other copies.
+        What tests without changes compile is kept for other copies. What the first process of all
+        has imported is compiled for them: that one cannot be trusted to have compiled it.
 
         Raises:
             NoRoom: the disk is full.
@@ -130,7 +131,9 @@ class Runner:
         subject, sandbox, scratch = self.subject, self.sandbox, self.scratch
         own_root = sandbox.has_own_root
         # Elsewhere each copy has another path, and bytecode names it.
-        compiles = name == "plugin" and own_root and not changes
+        compiles = own_root and not changes and name in ("plugin", "compile")
+        is_first = own_root and not scratch.has_bytecode and name != "interpreter"
+        imported: Sequence[str] = ()
         with name_full_disk(scratch.path.parent), scratch.copied(changes) as copy:
             view = make_view(
                 subject,
@@ -138,7 +141,7 @@ class Runner:
                 sandbox.shown,
                 own_root=own_root,
                 PYTHONHASHSEED=str(order.get("seed", 0)),
-                PYTHONDONTWRITEBYTECODE="" if compiles else "1",
+                PYTHONDONTWRITEBYTECODE="" if compiles or is_first else "1",
             )
             argv = [subject.python, f"{view.tools}/start.py", name]
             order = {**order, "folder": view.tree, "packages": subject.packages}
@@ -146,6 +149,10 @@ class Runner:
             result = run_process(sandbox, argv, view, limits, order)
             if compiles:
                 scratch.keep_bytecode(copy)
+            elif is_first:
+                imported = scratch.imported_in(copy)
+        if imported:
+            self.run_script("compile", self.limits, {"files": imported})
         return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -72,6 +73,8 @@ class Scratch:
         self._making = Lock()
         #: The first copy, which no process sees: others are made of it.
         self._first = self.path / "first"
+        #: Whether there is something in it that Python compiled.
+        self.has_bytecode = False
         self._cleaner = subprocess.Popen(
             ["/bin/sh", "-c", _CLEANER, "sh", str(self.path)],
             stdin=subprocess.PIPE,
@@ -128,19 +131,28 @@ class Scratch:
     def keep_bytecode(self, copy: Path) -> None:
         """Keep what was compiled in a copy for others: compiling costs more than many suites.
 
-        What ran there is to be the unpatched project with its own tests alone: others could leave
-        something else than what was compiled.
+        What ran there is to be the unpatched project with its own tests alone, or nothing of it:
+        others could leave something else than what was compiled.
         """
+        self.has_bytecode = True
         _unlock(copy)
         with self._making:
-            for compiled in copy.rglob("__pycache__/*.pyc"):
-                if is_file(compiled) and not compiled.is_symlink():
-                    path, content = compiled.relative_to(copy), compiled.read_bytes()
-                    with suppress(UnsafeChange):  # a link was in the place of its folder
-                        self._write(
-                            self._first / "tree",
-                            FileChange(path=str(path), content=content),
-                        )
+            tree = self._first / "tree"
+            for path in _bytecode_in(copy):
+                if not (tree / path).exists():
+                    change = FileChange(path=path, content=(copy / path).read_bytes())
+                    with suppress(UnsafeChange):  # a link is in the place of its folder
+                        self._write(tree, change)
+
+    def imported_in(self, copy: Path) -> list[str]:
+        """Return files of the project that were compiled in a copy, where anything may have run."""
+        _unlock(copy)
+        tree = self._first / "tree"
+        names = (
+            re.sub(r"__pycache__/([^/.]+)\.[^/]+$", r"\1.py", path)
+            for path in _bytecode_in(copy)
+        )
+        return [name for name in names if is_file(tree / name)]
 
     def _write(self, copy: Path, change: FileChange) -> None:
         """Make a change of a copy, in which nothing has run yet."""
@@ -188,6 +200,13 @@ def _is_copied(path: Path) -> bool:
     """Return whether a file or folder is part of the project: no pipe, nor what we may not read."""
     is_part = is_file(path) or (is_folder(path) and not is_environment(path))
     return is_part and os.access(path, os.R_OK)
+
+
+def _bytecode_in(copy: Path) -> Iterator[str]:
+    """Yield the files in a copy that were compiled, whatever may have run there."""
+    for path in copy.rglob("__pycache__/*.pyc"):
+        if is_file(path) and not path.is_symlink():
+            yield str(path.relative_to(copy))
 
 
 def _run(*command: str) -> None:
