@@ -243,8 +243,8 @@ class Guard:
         runs: list[TestRun] = []
         end, size, cpu = time.monotonic() + seconds, _FIRST_FILES, 0.0
         while targets and cpu <= enough and (left := end - time.monotonic()) > 0:
-            # What starts a process counts, too.
-            most = enough + self.seconds - cpu
+            # What starts a process counts, too: no more than as much again.
+            most = 2 * enough - cpu
             some = self.engine.run(targets[:size], seconds=left, cpu=most, watch=watch)
             runs += some
             cpu += sum(run.cpu for run in some)

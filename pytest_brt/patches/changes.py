@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
@@ -14,7 +15,6 @@ from pytest_brt.pysource.parse import (
     IMPORTS,
     Function,
     code_of,
-    first_line,
     is_test_class,
     parse_or_empty,
 )
@@ -23,8 +23,6 @@ from pytest_brt.types.note import value
 
 #: The lines of files that a test executes, as `TestRun` has them.
 Executed = tuple[tuple[str, str], ...]
-#: What a file is made of.
-_Node = ast.stmt | ast.expr
 #: How code begins that only serves tests, or says what they are.
 _IDLE = (*IMPORTS, "'", '"')
 
@@ -80,32 +78,22 @@ def changed_places(before: bytes, after: bytes) -> tuple[set[str], int]:
     >>> changed_places(b"def f():\n    a()\n    b()\n", b"def f():\n    a()\n    c()\n")
     ({'f'}, 12)
     """
-    old, new = _written_parts(before), _written_parts(after)
-    # What is written alike is alike; to read the code of all would take long.
-    first, second = (
-        {(key[0], code_of(parts[key])): parts[key] for key in parts.keys() - others.keys()}
-        for parts, others in ((old, new), (new, old))
-    )
-    changed = first.keys() ^ second.keys()
+    old, new = _places(before), _places(after)
+    changed = old.keys() ^ new.keys()
     names = {part for name, _ in changed for part in name.split("::") if part}
-    known = {name for name, *_ in old}
+    known = {name for name, _ in old}
+    bodies = old | new
     bits = 0
-    for part in changed:
-        node = (first | second)[part]
-        if part[0] not in known or not isinstance(node, Function):
+    for name, code in changed:
+        if name not in known or not bodies[name, code]:
             return names, (2 << len(before.splitlines())) - 2
-        if part in first:
-            bits |= (2 << (node.end_lineno or 0)) - (1 << node.body[0].lineno)
+        bits |= old.get((name, code), 0)
     return names, bits
 
 
-def _written_parts(text: bytes) -> dict[tuple[str, int, bytes], _Node]:
-    """Return the parts of a file by their names, and how they are written."""
-    lines, parts = text.splitlines(), {}
-    for name, node in _parts(parse_or_empty(text)):
-        written = b"\n".join(lines[first_line(node) - 1 : node.end_lineno])
-        parts[name, node.col_offset, written] = node
-    return parts
+@lru_cache(maxsize=64)  # all patches change the same files
+def _places(text: bytes) -> dict[tuple[str, str], int]:
+    return dict(_parts(parse_or_empty(text)))
 
 
 def altered_tests(
@@ -121,10 +109,7 @@ def altered_tests(
         return collected.has_class(node.name) or is_test_class(node)
 
     old, new = (
-        dict.fromkeys(
-            (n, code_of(node)) for n, node in _parts(parse_or_empty(text), has_tests)
-        )
-        for text in (before or b"", after)
+        dict(_parts(parse_or_empty(text), has_tests)) for text in (before or b"", after)
     )
     tests = {part for part in old | new if collected.has_node(part[0])}
     others = (old.keys() ^ new.keys()) - tests
@@ -136,17 +121,18 @@ def _parts(
     tree: ast.AST,
     is_entered: Callable[[ast.ClassDef], bool] = lambda _: True,
     above: str = "",
-) -> Iterator[tuple[str, _Node]]:
-    """Yield the name of each function with its node.
+) -> Iterator[tuple[tuple[str, str], int]]:
+    """Yield the name and code of each function, with the bits of its lines.
 
-    What stands beside them is called "" or "Class::".
+    What stands beside them is called "" or "Class::", and has no lines.
     """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef) and is_entered(node):
             yield from _parts(node, is_entered, f"{above}{node.name}::")
-        elif isinstance(node, ast.If | ast.Try | ast.ExceptHandler | ast.keyword):
+        elif isinstance(node, ast.If | ast.Try | ast.ExceptHandler):
             yield from _parts(node, is_entered, above)
         elif isinstance(node, Function):
-            yield above + node.name, node
-        elif isinstance(node, _Node):
-            yield above, node
+            bits = (2 << (node.end_lineno or 0)) - (1 << node.body[0].lineno)
+            yield (above + node.name, code_of(node)), bits
+        else:
+            yield (above, code_of(node)), 0

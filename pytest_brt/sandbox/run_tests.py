@@ -17,7 +17,7 @@ from pytest_brt.sandbox.process import Limits, ProcessResult, run_process
 from pytest_brt.sandbox.results import read_runs, run_without_items, stopped_run
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import make_view
-from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk
+from pytest_brt.sandbox.workspace import NoRoom, Scratch, bytecode_in, name_full_disk
 from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 from pytest_brt.types.note import value
 
@@ -150,7 +150,7 @@ class Runner:
             if compiles:
                 scratch.keep_bytecode(copy)
             elif is_first:
-                imported = scratch.imported_in(copy)
+                imported = bytecode_in(copy)
         if imported:
             self.run_script("compile", self.limits, {"files": imported})
         return result

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -27,6 +26,10 @@ _COPIES, _WRITTEN = 16, 2 << 30
 _CLEANER = (
     "exec >/dev/null 2>&1; trap '' INT TERM HUP; read -r _; "
     'for _ in 1 2 3; do chmod -R u+rwX "$1"; rm -rf -- "$1" && exit; sleep 1; done'
+)
+#: Removes a folder, also one that its owner may not enter.
+_REMOVE = (
+    'rm -rf -- "$1" 2>/dev/null || { chmod -R u+rwX "$1"; rm -rf -- "$1"; } 2>/dev/null'
 )
 
 
@@ -108,10 +111,13 @@ class Scratch:
                 for change in sorted(
                     changes, key=lambda change: change.content is not None
                 ):
-                    self._write(copy, change)
+                    _write(copy, change)
+                if self._user is not None:
+                    _run("chown", "-hR", f"{self._user}:{self._user}", str(folder))
             yield copy
         finally:
-            _remove(folder)
+            # Folders may be nested more deeply than Python can go.
+            subprocess.run(["/bin/sh", "-c", _REMOVE, "sh", str(folder)], check=False)
 
     def _copy_project(self, folder: Path) -> None:
         """Copy the project into a folder."""
@@ -125,8 +131,6 @@ class Scratch:
         )
         # Tests are put into folders that may be read alone in the project.
         _unlock(folder)
-        if self._user is not None:
-            _run("chown", "-hR", f"{self._user}:{self._user}", str(folder))
 
     def keep_bytecode(self, copy: Path) -> None:
         """Keep what was compiled in a copy for others: compiling costs more than many suites.
@@ -134,48 +138,20 @@ class Scratch:
         What ran there is to be the unpatched project with its own tests alone, or nothing of it:
         others could leave something else than what was compiled.
         """
-        self.has_bytecode = True
-        _unlock(copy)
+        self.has_bytecode, tree = True, self._first / "tree"
         with self._making:
-            tree = self._first / "tree"
-            for path in _bytecode_in(copy):
-                if not (tree / path).exists():
-                    change = FileChange(path=path, content=(copy / path).read_bytes())
-                    with suppress(UnsafeChange):  # a link is in the place of its folder
-                        self._write(tree, change)
+            for path in set(bytecode_in(copy)).difference(bytecode_in(tree)):
+                # In the place of its folder there may be a link; and it may be locked.
+                with suppress(UnsafeChange, OSError):
+                    content = (copy / path).read_bytes()
+                    _write(tree, FileChange(path=path, content=content))
 
-    def imported_in(self, copy: Path) -> list[str]:
-        """Return files of the project that were compiled in a copy, where anything may have run."""
-        _unlock(copy)
-        tree = self._first / "tree"
-        names = (
-            re.sub(r"__pycache__/([^/.]+)\.[^/]+$", r"\1.py", path)
-            for path in _bytecode_in(copy)
-        )
-        return [name for name in names if is_file(tree / name)]
 
-    def _write(self, copy: Path, change: FileChange) -> None:
-        """Make a change of a copy, in which nothing has run yet."""
-        place = Path(os.path.normpath(copy / change.path))
-        folder = Path(os.path.realpath(place.parent))
-        if not folder.is_relative_to(copy):
-            raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
-        if is_folder(place) and not place.is_symlink():
-            shutil.rmtree(place)
-        place.unlink(missing_ok=True)
-        # What was compiled of it would be taken for valid where size and second agree.
-        cache = folder / "__pycache__"
-        if cache.is_symlink():
-            cache.unlink()
-        for stale in cache.glob(f"{glob.escape(place.stem)}.*"):
-            stale.unlink()
-        if change.content is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(change.content)
-            place.chmod(0o755 if change.executable else 0o644)
-            if self._user is not None:
-                for made in (place, folder, *folder.parents[: -len(copy.parts)]):
-                    os.chown(made, self._user, self._user)
+def bytecode_in(copy: Path) -> list[str]:
+    """Return the files in a copy that were compiled; anything may have run there."""
+    find = ("find", ".", "-path", "*/__pycache__/*.pyc", "-type", "f", "-print0")
+    found = subprocess.run(find, cwd=copy, capture_output=True, check=False).stdout
+    return os.fsdecode(found).split("\0")[:-1]
 
 
 def _fits_into_memory(root: Path) -> bool:
@@ -202,33 +178,37 @@ def _is_copied(path: Path) -> bool:
     return is_part and os.access(path, os.R_OK)
 
 
-def _bytecode_in(copy: Path) -> Iterator[str]:
-    """Yield the files in a copy that were compiled, whatever may have run there."""
-    for path in copy.rglob("__pycache__/*.pyc"):
-        if is_file(path) and not path.is_symlink():
-            yield str(path.relative_to(copy))
+def _write(copy: Path, change: FileChange) -> None:
+    """Make a change of a copy, in which nothing has run yet."""
+    place = Path(os.path.normpath(copy / change.path))
+    folder = Path(os.path.realpath(place.parent))
+    if not folder.is_relative_to(copy):
+        raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
+    if is_folder(place) and not place.is_symlink():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    # What was compiled of it would be taken for valid where size and second agree.
+    cache = folder / "__pycache__"
+    if cache.is_symlink():
+        cache.unlink()
+    for stale in cache.glob(f"{glob.escape(place.stem)}.*"):
+        stale.unlink()
+    if change.content is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(change.content)
+        place.chmod(0o755 if change.executable else 0o644)
 
 
 def _run(*command: str) -> None:
     """Run a program of the system.
 
     Raises:
-        OSError: it fails; the text is what it says.
+        OSError: it fails, with what it says.
     """
     environment = {**os.environ, "LC_ALL": "C"}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment
-    )
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
     if done.returncode:
-        raise OSError(done.stderr)
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder, in which others may be nested more deeply than Python can go."""
-    command = ["rm", "-rf", "--", str(folder)]
-    if subprocess.run(command, check=False, capture_output=True).returncode:
-        _unlock(folder)
-        subprocess.run(command, check=False)
+        raise OSError(os.fsdecode(done.stderr))
 
 
 def _unlock(folder: Path) -> None:

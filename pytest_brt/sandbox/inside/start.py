@@ -1,9 +1,9 @@
 """Begins each script of this folder: ``python start.py NAME``, its order on stdin. Python 3.8+.
 
 "interpreter" is none: it says what the interpreter is that runs it; nor is "compile", which runs
-nothing of the project. The folder is on the import
-path only while the script is imported; the project's own are there afterwards alone, as a patch
-could bring modules that are called as those which the script needs.
+nothing of the project. The folder is on the import path only while the script is imported; the
+project's own are there afterwards alone, as a patch could bring modules that are called as those
+which the script needs.
 """
 
 import importlib
@@ -35,9 +35,11 @@ def tell_interpreter(order, send):
 
 
 def compile_files(order, send):
-    """Compile files of the project; what cannot be compiled is passed over."""
+    """Compile what there is of the project of files that were compiled elsewhere."""
     for name in order["files"]:
-        py_compile.compile(os.path.join(order["folder"], name), quiet=2)
+        path = re.sub(r"__pycache__/([^/.]+)\.[^/]*$", r"\1.py", name)
+        if os.path.isfile(path):
+            py_compile.compile(os.path.abspath(path), quiet=2)
 
 
 def is_pytest(packages):
