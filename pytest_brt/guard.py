@@ -182,10 +182,12 @@ class Guard:
         names = (repr(pool), f"{self.seconds}")
         if known := self.kept.get(Selection, *names):
             return known
-        chosen = self._choose(pool, ())
-        if chosen.tests and not chosen.is_whole:
-            watch = sorted({path for one in pool for path in one.files})
-            chosen = self._choose(pool, tuple(watch))
+        watch = tuple(sorted({path for one in pool for path in one.files}))
+        # Reporting them alone may take too long.
+        may_fit = self.files.count() * _LEAST <= self.seconds
+        chosen = self._choose(pool, () if may_fit else watch)
+        if may_fit and chosen.tests and not chosen.is_whole:
+            chosen = self._choose(pool, watch)
         self.kept.forget()
         with suppress(StoreProblem):  # it is chosen anew the next time
             self.kept.put(chosen, *names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
@@ -77,7 +78,7 @@ def changed_places(before: bytes, after: bytes) -> tuple[set[str], int]:
     >>> changed_places(b"def f():\n    a()\n    b()\n", b"def f():\n    a()\n    c()\n")
     ({'f'}, 12)
     """
-    old, new = (dict(_parts(parse_or_empty(text))) for text in (before, after))
+    old, new = _places(before), _places(after)
     changed = old.keys() ^ new.keys()
     names = {part for name, _ in changed for part in name.split("::") if part}
     known = {name for name, _ in old}
@@ -88,6 +89,11 @@ def changed_places(before: bytes, after: bytes) -> tuple[set[str], int]:
             return names, (2 << len(before.splitlines())) - 2
         bits |= old.get((name, code), 0)
     return names, bits
+
+
+@lru_cache(maxsize=64)  # all patches change the same files
+def _places(text: bytes) -> dict[tuple[str, str], int]:
+    return dict(_parts(parse_or_empty(text)))
 
 
 def altered_tests(

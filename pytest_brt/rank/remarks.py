@@ -47,8 +47,9 @@ def remarks_on(
         path, new = root / change.path, change.content or b""
         if path.suffix == ".py":
             old = path.read_bytes() if path.is_file() else b""
-            known = _tools(old)
-            names = [name for name in dict.fromkeys(_tools(new)) if name not in known]
+            named = dict.fromkeys(_tools(new))
+            known = _tools(old) if named else []
+            names = [name for name in named if name not in known]
             if names:
                 shown = ", ".join(names[:_NAMES])
                 text = f"names what tests are run by: {shown} (read it, whatever its rank)"
@@ -77,7 +78,6 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
     for judged in tests:
         if judged.judgement.candidate or judged.test.origin.author is not Author.MODEL:
             reported |= _literals(judged.test.source or "")
-    reported -= _literals(old)
     for node in ast.walk(parse_or_empty(new)) if old else ():
         sides: list[ast.expr] = []
         match node:
@@ -91,7 +91,8 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
             case ast.Compare(ops=[ast.In() | ast.NotIn(), *_], comparators=sides):
                 pass
         fixed = filter(is_literal, map(code_of, sides))
-        if reported & _literals("\n".join(fixed)):
+        special = reported & _literals("\n".join(fixed))
+        if special and special - _literals(old):
             yield code_of(node)
 
 

@@ -27,6 +27,10 @@ _CLEANER = (
     "exec >/dev/null 2>&1; trap '' INT TERM HUP; read -r _; "
     'for _ in 1 2 3; do chmod -R u+rwX "$1"; rm -rf -- "$1" && exit; sleep 1; done'
 )
+#: Removes a folder, also one that its owner may not enter.
+_REMOVE = (
+    'rm -rf -- "$1" 2>/dev/null || { chmod -R u+rwX "$1"; rm -rf -- "$1"; } 2>/dev/null'
+)
 
 
 class NoRoom(SandboxProblem):
@@ -57,17 +61,23 @@ def name_full_disk(place: Path) -> Iterator[None]:
 class Scratch:
     """A folder for private copies, removed by a process of its own, also where ours is killed."""
 
-    def __init__(self, root: Path) -> None:
-        """Make a folder for copies of the project at `root`."""
+    def __init__(self, root: Path, user: int | None = None) -> None:
+        """Make a folder for copies of the project at `root`.
+
+        They belong to the `user`, where tests run as somebody else.
+        """
         self.root = root
+        self._user = user
         place = IN_MEMORY if _fits_into_memory(root) else None
         self.path = Path(tempfile.mkdtemp(prefix="brt-", dir=place))
         # Root's tests run as somebody else, who has to come through to a folder of his own.
         self.path.chmod(0o711)
         #: Who holds it makes a copy, or removes all.
         self._making = Lock()
-        #: What Python compiled of the unpatched project.
-        self.bytecode = self.path / "bytecode"
+        #: The first copy, which no process sees: others are made of it.
+        self._first = self.path / "first"
+        #: Whether there is something in it that Python compiled.
+        self.has_bytecode = False
         self._cleaner = subprocess.Popen(
             ["/bin/sh", "-c", _CLEANER, "sh", str(self.path)],
             stdin=subprocess.PIPE,
@@ -80,13 +90,11 @@ class Scratch:
             self._cleaner.communicate()
 
     @contextmanager
-    def copied(
-        self, changes: Iterable[FileChange] = (), user: int | None = None
-    ) -> Iterator[Path]:
+    def copied(self, changes: Iterable[FileChange] = ()) -> Iterator[Path]:
         """Give a private copy with changes, and remove it with all that is beside it.
 
         It is in a folder of its own, with "tmp" for what is written elsewhere where processes have
-        no /tmp of their own. Both belong to the `user`, where that is somebody else.
+        no /tmp of their own. The project is read once: what happens to it later is in no copy.
 
         Raises:
             UnsafeChange: the path of a change leads out of the copy.
@@ -95,47 +103,55 @@ class Scratch:
         copy = folder / "tree"
         try:
             with self._making:
-                (folder / "tmp").mkdir()
-                # Where copies are made inside of the project, they are no part of it.
-                shutil.copytree(
-                    self.root,
-                    copy,
-                    symlinks=True,
-                    ignore=lambda *found: {*_left_out(*found), self.path.name},
-                )
-                # Tests are put into folders that may be read alone in the project.
-                _unlock(copy)
-                if self.bytecode.exists():
-                    shutil.copytree(self.bytecode, copy, symlinks=True, dirs_exist_ok=True)
+                if not self._first.exists():
+                    self._copy_project(folder)
+                    folder.rename(self._first)
+                    folder.mkdir(0o700)
+                _run("cp", "-a", f"{self._first}/.", str(folder))
                 for change in sorted(
                     changes, key=lambda change: change.content is not None
                 ):
                     _write(copy, change)
-                if user is not None:
-                    subprocess.run(
-                        ["chown", "-hR", f"{user}:{user}", str(folder)], check=True
-                    )
+                if self._user is not None:
+                    _run("chown", "-hR", f"{self._user}:{self._user}", str(folder))
             yield copy
         finally:
-            _unlock(folder)
             # Folders may be nested more deeply than Python can go.
-            subprocess.run(["rm", "-rf", "--", str(folder)], check=False)
+            subprocess.run(["/bin/sh", "-c", _REMOVE, "sh", str(folder)], check=False)
+
+    def _copy_project(self, folder: Path) -> None:
+        """Copy the project into a folder."""
+        (folder / "tmp").mkdir()
+        # Where copies are made inside of the project, they are no part of it.
+        shutil.copytree(
+            self.root,
+            folder / "tree",
+            symlinks=True,
+            ignore=lambda *found: {*_left_out(*found), self.path.name},
+        )
+        # Tests are put into folders that may be read alone in the project.
+        _unlock(folder)
 
     def keep_bytecode(self, copy: Path) -> None:
         """Keep what was compiled in a copy for others: compiling costs more than many suites.
 
-        What ran there is to be the unpatched project with its own tests alone: others could leave
-        something else than what was compiled.
+        What ran there is to be the unpatched project with its own tests alone, or nothing of it:
+        others could leave something else than what was compiled.
         """
-        _unlock(copy)
-        folder = Path(tempfile.mkdtemp(dir=self.path))
-        for compiled in copy.rglob("__pycache__"):
-            if not compiled.is_symlink():  # what it leads to is not ours
-                shutil.copytree(
-                    compiled, folder / compiled.relative_to(copy), symlinks=True
-                )
-        with suppress(OSError):  # another run has kept it meanwhile
-            folder.rename(self.bytecode)
+        self.has_bytecode, tree = True, self._first / "tree"
+        with self._making:
+            for path in set(bytecode_in(copy)).difference(bytecode_in(tree)):
+                # In the place of its folder there may be a link; and it may be locked.
+                with suppress(UnsafeChange, OSError):
+                    content = (copy / path).read_bytes()
+                    _write(tree, FileChange(path=path, content=content))
+
+
+def bytecode_in(copy: Path) -> list[str]:
+    """Return the files in a copy that were compiled; anything may have run there."""
+    find = ("find", ".", "-path", "*/__pycache__/*.pyc", "-type", "f", "-print0")
+    found = subprocess.run(find, cwd=copy, capture_output=True, check=False).stdout
+    return os.fsdecode(found).split("\0")[:-1]
 
 
 def _fits_into_memory(root: Path) -> bool:
@@ -181,6 +197,18 @@ def _write(copy: Path, change: FileChange) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         place.write_bytes(change.content)
         place.chmod(0o755 if change.executable else 0o644)
+
+
+def _run(*command: str) -> None:
+    """Run a program of the system.
+
+    Raises:
+        OSError: it fails, with what it says.
+    """
+    environment = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    if done.returncode:
+        raise OSError(os.fsdecode(done.stderr))
 
 
 def _unlock(folder: Path) -> None:

@@ -157,6 +157,14 @@ def test_the_unpatched_tree_is_run_once_for_all_patches(
     assert [len(item.regressions) for item in found] == [1, 2, 2]
 
 
+def test_a_suite_that_takes_too_long_to_be_reported_is_watched_at_once(
+    engine: Runner, root: Path
+) -> None:
+    counting = Counting(engine)
+    check(Guard(counting, seconds=0.003), root, RIGHT)
+    assert counting.processes == 1
+
+
 def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: Path) -> None:
     changes = (FileChange(path="pkg/core.py", content=BREAKING.encode()),)
     touched = touched_by(changes, root)

@@ -31,7 +31,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return repository
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def engine(repository: Repository) -> Iterator[Runner]:
     engine = open_on(repository.root)
     yield engine

@@ -26,7 +26,7 @@ class Plugin:
         self.wanted = frozenset(order["tests"])
         self.done = frozenset(order["done"])
         self.changed = [(os.path.realpath(path), name) for path, name in order["changed"]]
-        self.monitor = observe.LineMonitor(order["watch"])
+        self.monitor = None
         #: What is reported of the running test, and the times at which it began.
         self.report = {}
         self.began = os.times()
@@ -81,8 +81,9 @@ class Plugin:
             items.reverse()
 
     def pytest_collection_finish(self, session):
-        """Report which items are to run."""
+        """Report which items are to run; watching what is imported would cost for nothing."""
         self.session = session
+        self.monitor = observe.LineMonitor(self.order["watch"])
         self.send("collected", nodes=[item.nodeid for item in session.items])
 
     # -- what each does ------------------------------------------------------------------------
