@@ -38,8 +38,7 @@ from pytest_brt.plugin.option_list import SESSION
 from pytest_brt.plugin.options import read_options
 from pytest_brt.project.layout import hash_of
 from pytest_brt.project.pytest_config import find_root
-from pytest_brt.render.answer import reviewed
-from pytest_brt.render.forms import show_summary
+from pytest_brt.render.forms import header, show_summary
 from pytest_brt.render.report import Report, Setting, build_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.strategy import Workbench
@@ -265,22 +264,13 @@ class Session:
         """Say what runs, on what, and how it is isolated."""
         if self.config.get_verbosity() < 0:
             return []
-        sandbox, model, last = self.bench.engine.sandbox, self.bench.model, self._last
-        strategies = ", ".join(self.plan.strategies) if self.plan.issues else "ranking"
-        asked = f"; model {model.name}" if model.server else ""
-        shut_in = f"sandbox {sandbox.isolation}"
-        lines = [
-            f"{strategies}; python {self.setting.python}{asked}; {shut_in}; {self.plan.jobs} jobs",
-            *(f"{shut_in}: {remark}" for remark in sandbox.remarks),
-        ]
-        if last:
-            words = filter(None, [f"({last.about})", reviewed(last.tests)])
-            lines.append(f"bug tests from the last run {'; '.join(words)}")
-        for issue in self.plan.issues:
-            if issue.unread:
-                kilobytes = f"{issue.unread / 1000:,.0f} KB"
-                lines.append(f"{issue.source}: {kilobytes} at its end are not read")
-        return [in_a_log(on_a_line(f"brt: {line}")) for line in lines]
+        return header(
+            plan=self.plan,
+            python=self.setting.python,
+            model=self.bench.model,
+            sandbox=self.bench.engine.sandbox,
+            last=self._last,
+        )
 
     # -- the loop -----------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from pytest_brt.sandbox.process import Limits, ProcessResult, run_process
 from pytest_brt.sandbox.results import read_runs, run_without_items, stopped_run
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import make_view
-from pytest_brt.sandbox.workspace import NoRoom, Scratch, bytecode_in, name_full_disk
+from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk
 from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 from pytest_brt.types.note import value
 
@@ -122,8 +122,7 @@ class Runner:
     ) -> ProcessResult:
         """Run one of our scripts in the project's interpreter, on a private copy with changes.
 
-        What tests without changes compile is kept for other copies. What the first process of all
-        has imported is compiled for them: that one cannot be trusted to have compiled it.
+        What tests without changes compile is kept for other copies.
 
         Raises:
             NoRoom: the disk is full.
@@ -131,9 +130,7 @@ class Runner:
         subject, sandbox, scratch = self.subject, self.sandbox, self.scratch
         own_root = sandbox.has_own_root
         # Elsewhere each copy has another path, and bytecode names it.
-        compiles = own_root and not changes and name in ("plugin", "compile")
-        is_first = own_root and not scratch.has_bytecode and name != "interpreter"
-        imported: Sequence[str] = ()
+        compiles = own_root and not changes and name == "plugin"
         with name_full_disk(scratch.path.parent), scratch.copied(changes) as copy:
             view = make_view(
                 subject,
@@ -141,7 +138,7 @@ class Runner:
                 sandbox.shown,
                 own_root=own_root,
                 PYTHONHASHSEED=str(order.get("seed", 0)),
-                PYTHONDONTWRITEBYTECODE="" if compiles or is_first else "1",
+                PYTHONDONTWRITEBYTECODE="" if compiles else "1",
             )
             argv = [subject.python, f"{view.tools}/start.py", name]
             order = {**order, "folder": view.tree, "packages": subject.packages}
@@ -149,10 +146,6 @@ class Runner:
             result = run_process(sandbox, argv, view, limits, order)
             if compiles:
                 scratch.keep_bytecode(copy)
-            elif is_first:
-                imported = bytecode_in(copy)
-        if imported:
-            self.run_script("compile", self.limits, {"files": imported})
         return result
 
 

@@ -76,8 +76,6 @@ class Scratch:
         self._making = Lock()
         #: The first copy, which no process sees: others are made of it.
         self._first = self.path / "first"
-        #: Whether there is something in it that Python compiled.
-        self.has_bytecode = False
         self._cleaner = subprocess.Popen(
             ["/bin/sh", "-c", _CLEANER, "sh", str(self.path)],
             stdin=subprocess.PIPE,
@@ -135,10 +133,10 @@ class Scratch:
     def keep_bytecode(self, copy: Path) -> None:
         """Keep what was compiled in a copy for others: compiling costs more than many suites.
 
-        What ran there is to be the unpatched project with its own tests alone, or nothing of it:
-        others could leave something else than what was compiled.
+        What ran there is to be the unpatched project with its own tests alone: others could leave
+        something else than what was compiled.
         """
-        self.has_bytecode, tree = True, self._first / "tree"
+        tree = self._first / "tree"
         with self._making:
             for path in set(bytecode_in(copy)).difference(bytecode_in(tree)):
                 # In the place of its folder there may be a link; and it may be locked.

@@ -1,15 +1,13 @@
 """Begins each script of this folder: ``python start.py NAME``, its order on stdin. Python 3.8+.
 
-"interpreter" is none: it says what the interpreter is that runs it; nor is "compile", which runs
-nothing of the project. The folder is on the import path only while the script is imported; the
-project's own are there afterwards alone, as a patch could bring modules that are called as those
-which the script needs.
+"interpreter" is none: it says what the interpreter is that runs it. The folder is on the import
+path only while the script is imported; the project's own are there afterwards alone, as a patch
+could bring modules that are called as those which the script needs.
 """
 
 import importlib
 import json
 import os
-import py_compile
 import re
 import resource
 import sys
@@ -32,14 +30,6 @@ def tell_interpreter(order, send):
     plugins -= importlib.import_module("_pytest.config").builtin_plugins
     version = "%d.%d" % sys.version_info[:2]
     send("interpreter", version=version, plugins=sorted(plugins), paths=sys.path)
-
-
-def compile_files(order, send):
-    """Compile what there is of the project of files that were compiled elsewhere."""
-    for name in order["files"]:
-        path = re.sub(r"__pycache__/([^/.]+)\.[^/]*$", r"\1.py", name)
-        if os.path.isfile(path):
-            py_compile.compile(os.path.abspath(path), quiet=2)
 
 
 def is_pytest(packages):
@@ -77,11 +67,11 @@ def main():
 
     send("start")  # by which process: another may speak later
     name = sys.argv[1]
-    script = {"interpreter": tell_interpreter, "compile": compile_files}.get(name)
+    script = tell_interpreter
     is_early = name == "interpreter" or is_pytest(order["packages"])
     if is_early:
         add_project(order["path"])
-    if script is None:
+    if name != "interpreter":
         script = importlib.import_module("_brt_" + name).main
     sys.path[:] = [entry for entry in sys.path if entry != HERE]
     if not is_early:
