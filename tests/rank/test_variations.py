@@ -29,7 +29,6 @@ from tests.support.trees import write_tree
 CORE = "def size(text):\n    return int(text)\n"
 HEAD = "import math\n\n\ndef size(text):\n    "
 RIGHT = HEAD + "return float(text.strip('KB')) * 1024\n"
-ROUNDED = HEAD + "return math.floor(float(text.strip('KB'))) * 1024 + 512\n"
 LITERAL = HEAD + "return 1536.0 if text == '1.5KB' else int(text)\n"
 CHANCE = HEAD + "import random\n    return 1536.0 + random.random()\n"
 SWALLOWING = (

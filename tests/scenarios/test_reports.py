@@ -7,65 +7,33 @@ from __future__ import annotations
 
 import pytest
 
+from tests.scenarios import samples
 from tests.scenarios.project import Make, Project, is_right, passing
 from tests.scenarios.read import Report
+from tests.scenarios.samples import MEAN_REPORT
 
-INTERVAL = '''\
-def clamp(value, low, high):
-    """Return `value`, moved into low..high."""
-    return max(low, min(value, low))
-
-
-def mean(values):
-    """Return the arithmetic mean, 0 for no values."""
-    return sum(values) / len(values)
-
+INTERVAL = f'''{samples.INTERVAL}
 
 def span(text):
     """Return both ends of text as in "1-5"; ValueError for one that is no interval."""
     low, _, high = text.partition("-")
     return int(low), int(high or low)
 '''
-CLAMP = {"interval.py": INTERVAL.replace("min(value, low)", "min(value, high)")}
-MEAN = {
-    "interval.py": INTERVAL.replace(
-        "(values)\n\n\ndef span", "(values) if values else 0\n\n\ndef span"
-    )
-}
+CLAMP = {"interval.py": INTERVAL.replace(samples.CLAMP, samples.CLAMP_RIGHT)}
+MEAN = {"interval.py": INTERVAL.replace(samples.MEAN, f"{samples.MEAN} if values else 0")}
 SPAN = {
     "interval.py": INTERVAL.replace(
         "    return int(low)",
         "    if int(high or low) < int(low):\n        raise ValueError\n    return int(low)",
     )
 }
-
-
-FILES = {
-    "interval.py": INTERVAL,
-    "tests/test_interval.py": (
-        "from interval import mean\n\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n"
-    ),
-    "pytest.ini": "[pytest]\npythonpath = .\n",
-}
+FILES = {**samples.FILES, "interval.py": INTERVAL}
 
 
 @pytest.fixture
 def interval(make: Make) -> Project:
     return make(FILES)
 
-
-SESSION = """\
-# mean() crashes without values
-
-```pycon
->>> from interval import mean
->>> mean([])
-Traceback (most recent call last):
-  File "interval.py", line 8, in mean
-    return sum(values) / len(values)
-ZeroDivisionError: division by zero
-```
-"""
 
 SCRIPT = """\
 # clamp() always gives the lower bound
@@ -200,7 +168,7 @@ ZeroDivisionError: division by zero
 
 #: Each with what fixes the bug.
 REPORTS = {
-    "session": (SESSION, "mean"),
+    "session": (MEAN_REPORT, "mean"),
     "script-with-a-stated-value": (SCRIPT, "clamp"),
     "prose-with-one-call": (PROSE, "clamp"),
     "exception-that-is-wanted": (REFUSAL, "span"),
@@ -264,14 +232,14 @@ def test_the_reporters_own_test_with_a_fixture_of_the_project(interval: Project)
 
 
 def test_a_report_on_standard_input(interval: Project) -> None:
-    run = interval.pytest("--brt-issue=-", stdin=SESSION)
+    run = interval.pytest("--brt-issue=-", stdin=MEAN_REPORT)
     assert run.code == 0, run.said
     assert (run.report.answer.source, run.report.answer.status) == ("-", "reproduced")
 
 
 def test_a_bug_that_does_not_show_here(interval: Project) -> None:
     interval.write(MEAN)
-    run = interval.issue(SESSION)
+    run = interval.issue(MEAN_REPORT)
     assert run.code == 1, run.said
     assert run.report.answer.status == "not-here"
     assert not run.report.bug_tests
@@ -282,7 +250,7 @@ def test_the_commit_that_fixed_it_is_named(interval: Project) -> None:
     interval.commit("more", {"README": "An interval has two ends.\n"})
     fix = interval.commit("Give 0 for no values", MEAN)
     interval.commit("later", {"README": "Intervals.\n"})
-    run = interval.issue(SESSION)
+    run = interval.issue(MEAN_REPORT)
     assert run.code == 1, run.said
     assert run.report.answer.status == "not-here"
     assert run.report.answer.fixed_by
@@ -323,7 +291,7 @@ def test_a_src_layout(make: Make) -> None:
             "tests/test_interval.py": "def test_nothing():\n    pass\n",
         }
     )
-    run = project.issue(SESSION)
+    run = project.issue(MEAN_REPORT)
     assert run.code == 0, run.said
     assert run.report.answer.status == "reproduced"
     assert run.report.first.path.startswith("tests/")
@@ -331,14 +299,14 @@ def test_a_src_layout(make: Make) -> None:
 
 def test_a_conftest_that_cannot_be_imported(interval: Project) -> None:
     interval.write({"tests/conftest.py": "import a_package_that_is_not_here\n"})
-    run = interval.issue(SESSION)
+    run = interval.issue(MEAN_REPORT)
     assert run.code == 0, run.said
     assert not run.report.first.path.startswith("tests/")
 
 
 def test_a_conftest_at_the_root_that_cannot_be_imported(interval: Project) -> None:
     interval.write({"conftest.py": "import a_package_that_is_not_here\n"})
-    run = interval.issue(SESSION)
+    run = interval.issue(MEAN_REPORT)
     assert run.code == 1, run.said
     assert run.report.answer.status == "not-reproduced"
     assert "a_package_that_is_not_here" in run.out

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import difflib
 
-SOURCE = '''\
-"""Arithmetic on intervals."""
+from tests.scenarios.samples import INTERVAL
 
-
-def clamp(value, low, high):
-    """Return `value`, moved into low..high."""
-    return max(low, min(value, low))
-
-
-def mean(values):
-    """Return the arithmetic mean, 0 for no values."""
-    return sum(values) / len(values)
-'''
-
+SOURCE = f'"""Arithmetic on intervals."""\n\n\n{INTERVAL}'
 
 TESTS = """\
 from interval import clamp, mean
 
-
 def test_clamp_below():
     assert clamp(-1, 0, 10) == 0
-
 
 def test_mean():
     assert mean([1, 2, 3]) == 2
 """
-
 
 CLAMP_ISSUE = """\
 # clamp() always returns the lower bound
@@ -47,7 +33,6 @@ I have interval 1.0.
 
 `clamp(5, 0, 10)` should be `5`, and `clamp(12, 0, 10)` should be `10`.
 """
-
 
 MEAN_ISSUE = """\
 # mean() of nothing crashes
@@ -71,9 +56,7 @@ ZeroDivisionError: division by zero
 I expected 0, as the docstring says.
 """
 
-
 CLAMP = "    return max(low, min(value, low))\n"
-
 
 FIXES = {
     "a-right": "    return max(low, min(value, high))\n",
