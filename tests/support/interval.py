@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import difflib
 
-from tests.scenarios.samples import INTERVAL
+SOURCE = '''\
+"""Arithmetic on intervals."""
 
-SOURCE = f'"""Arithmetic on intervals."""\n\n\n{INTERVAL}'
+
+def clamp(value, low, high):
+    """Return `value`, moved into low..high."""
+    return max(low, min(value, low))
+
+
+def mean(values):
+    """Return the arithmetic mean, 0 for no values."""
+    return sum(values) / len(values)
+'''
 
 TESTS = """\
 from interval import clamp, mean
 
+
 def test_clamp_below():
     assert clamp(-1, 0, 10) == 0
+
 
 def test_mean():
     assert mean([1, 2, 3]) == 2
