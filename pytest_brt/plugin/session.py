@@ -38,7 +38,7 @@ from pytest_brt.plugin.option_list import SESSION
 from pytest_brt.plugin.options import read_options
 from pytest_brt.project.layout import hash_of
 from pytest_brt.project.pytest_config import find_root
-from pytest_brt.render.forms import header, show_summary
+from pytest_brt.render.forms import filled, show_summary
 from pytest_brt.render.report import Report, Setting, build_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.strategy import Workbench
@@ -264,13 +264,15 @@ class Session:
         """Say what runs, on what, and how it is isolated."""
         if self.config.get_verbosity() < 0:
             return []
-        return header(
+        lines = filled(
+            "header.txt.jinja",
             plan=self.plan,
             python=self.setting.python,
             model=self.bench.model,
             sandbox=self.bench.engine.sandbox,
             last=self._last,
         )
+        return [in_a_log(line) for line in lines.splitlines()]
 
     # -- the loop -----------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 from pytest_brt.render.answer import WARNINGS, how_sure, reviewed
 from pytest_brt.render.report import Report
 from pytest_brt.render.words import count, cut
-from pytest_brt.shown import in_a_log, on_a_line, plain, show
+from pytest_brt.shown import on_a_line, plain, show
 
 #: What Markdown or HTML would take for more than text, and what would notify somebody.
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#|~@!&]")
@@ -32,11 +32,6 @@ _CODE = re.compile(
     r"|(?P<tick>`+)(?P<inline>[^`\n]+)(?P=tick)",
     re.MULTILINE | re.DOTALL,
 )
-
-
-def header(**values: object) -> list[str]:
-    """Return what runs, on what, and how it is isolated, a line each."""
-    return [in_a_log(line) for line in filled("header.txt.jinja", **values).splitlines()]
 
 
 def show_summary(reporter: Any, report: Report, write: str = "diff") -> None:

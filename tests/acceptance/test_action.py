@@ -32,10 +32,7 @@ def test_a_second_step_of_a_job_knows_nothing_of_the_first(project: pytest.Pytes
     }
     for step in ("fetch", "run"):
         done = subprocess.run(
-            ["bash", str(ROOT / ".ci/action"), step],
-            cwd=project.path,
-            env=environment,
-            check=False,
+            ["bash", str(ROOT / ".ci/action"), step], cwd=project.path, env=environment, check=False
         )
     assert done.returncode == 4
     summary = temporary / "summary"

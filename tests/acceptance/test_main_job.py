@@ -49,11 +49,7 @@ def test_a_run_takes_the_stops_of_the_map_in_order(project: pytest.Pytester) -> 
     (project.path / "stops.json").write_text(json.dumps(stops), "utf-8")
     project.makepyfile(notes=NOTES)
     result = project.runpytest_subprocess(
-        "-p",
-        "notes",
-        "--brt-issue=clamp.md",
-        "--rank-fixes=patches/a-right.diff",
-        "--brt-guard=no",
+        "-p", "notes", "--brt-issue=clamp.md", "--rank-fixes=patches/a-right.diff", "--brt-guard=no"
     )
     assert result.ret == 0, result.stdout.str()
     assert json.loads((project.path / "found.json").read_text("utf-8")) == stops

@@ -13,9 +13,7 @@ ISSUE = "--brt-issue=clamp.md"
 PLAIN = "--brt-guard=no"
 
 
-def test_a_row_alone_without_cache_xdist_or_a_warning(
-    project: pytest.Pytester,
-) -> None:
+def test_a_row_alone_without_cache_xdist_or_a_warning(project: pytest.Pytester) -> None:
     less = ("-p", "no:cacheprovider", "-p", "no:xdist", "-W", "error")
     result = project.runpytest_subprocess(ISSUE, "--rank-fixes=patches", "-k", "a-right", *less)
     assert result.ret == 0, result.stdout.str()

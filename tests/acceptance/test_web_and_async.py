@@ -130,10 +130,7 @@ SENT = """
     I expected `0`.
 """
 #: Fixes of `send`: what it returns.
-FIXES = {
-    "counts-room": "sum(not queue.full() for queue in self.listeners)",
-    "breaks": "0",
-}
+FIXES = {"counts-room": "sum(not queue.full() for queue in self.listeners)", "breaks": "0"}
 DJANGO_STYLE = {
     **APP,
     "pytest.ini": PLACES["key"][1],

@@ -96,9 +96,7 @@ def test_named_file_and_words(index: Index) -> None:
     )
 
 
-def test_of_two_alike_the_one_in_a_file_with_more_of_the_report_comes_first(
-    tmp_path: Path,
-) -> None:
+def test_of_two_alike_the_one_in_a_file_with_more_of_the_report_comes_first(tmp_path: Path) -> None:
     border, width = "def draw_border(): ...\n", "\ndef column_width(): ...\n"
     write_tree(tmp_path, {"pkg/box.py": border, "pkg/table.py": border + width})
     with open_index(tmp_path) as index:

@@ -102,11 +102,7 @@ def make(engine: Runner, strategy: Strategy, jobs: int = 1, *only: str) -> Run:
 
 def plan_of(strategy: Strategy, patches: tuple[Patch, ...], jobs: int) -> Plan:
     return Plan(
-        issues=(ISSUE,),
-        strategies={"counting": strategy},
-        patches=patches,
-        ranked="i1",
-        jobs=jobs,
+        issues=(ISSUE,), strategies={"counting": strategy}, patches=patches, ranked="i1", jobs=jobs
     )
 
 

@@ -39,10 +39,7 @@ from pytest_brt.pysource.names import bound_names, names_of, needed, undefined_n
         ("list = list((1, 2))", []),
         ("match p:\n    case A(b): b", ["p", "A"]),
         ("async def f():\n    async with a as b: await b", ["a"]),
-        (
-            "def f():\n    x = 1\n    def g():\n        nonlocal x\n        x += 1\n    return g",
-            [],
-        ),
+        ("def f():\n    x = 1\n    def g():\n        nonlocal x\n        x += 1\n    return g", []),
         ("__name__, __file__", []),
     ],
 )

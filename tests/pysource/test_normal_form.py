@@ -49,10 +49,7 @@ def test_equal_tests_have_equal_keys() -> None:
             "def test_f():\n    a = 1\n    b = 2\n    assert b",
         ),
         ("def f(a, b): return a - b", "def f(b, a): return a - b"),
-        (
-            "def test_f():\n    x = 1\n    assert g(x)",
-            "def test_f():\n    x = 1\n    assert h(x)",
-        ),
+        ("def test_f():\n    x = 1\n    assert g(x)", "def test_f():\n    x = 1\n    assert h(x)"),
         ("import a", "import b"),
     ],
 )

@@ -179,15 +179,14 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
     "module-not-found": lambda: missed(NOT_FOUND, UNCLEAR),
     "left-out": lambda: missed(LEFT_OUT, NO_CODE),
     "tests-broken": lambda: report(
-        rejected_test(Verdict.BROKEN, caused(Verdict.BROKEN, "ImportError: no module named 'x'")),
+        rejected_test(Verdict.BROKEN, caused(Verdict.BROKEN, "ImportError: no module named 'x'"))
     ),
     "tests-mixed": lambda: report(rejected_test(Verdict.PASS), *[rejected_test(Verdict.FLAKY)] * 2),
     "test-too-slow": lambda: report(rejected_test(Verdict.TIMEOUT)),
     "no-test": missed,
     "not-here": lambda: report(settled=(bug_test(),)),
     "not-here-since-a-fix": lambda: report(
-        settled=(bug_test(),),
-        fix=Fix(text="fixed by abc (A: Mend)", commit="abc"),
+        settled=(bug_test(),), fix=Fix(text="fixed by abc (A: Mend)", commit="abc")
     ),
     "none-stands": lambda: report(
         rejected_test(Verdict.PASS, model="m"),
@@ -288,8 +287,7 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         tests=(bug_test(confidence=0.4),),
     ),
     "tied": lambda: ranking(
-        patched("a.diff", "pp", guarded=broken(0)),
-        patched("b.diff", "pp", guarded=broken(0)),
+        patched("a.diff", "pp", guarded=broken(0)), patched("b.diff", "pp", guarded=broken(0))
     ),
     "asserted-bug": lambda: ranking(
         patched("a.diff", "pp", guarded=replace(broken(0), disputed=(ASSERTED,))),

@@ -20,9 +20,7 @@ def test_code_is_code_and_no_backtick_is_left() -> None:
     test = replace(attempt.tests[0], test=replace(attempt.tests[0].test, oracle=oracle))
     text = "So:\n```python\nf(1)\n```\nand `g(2)`."
     found = replace(
-        found,
-        issues=(replace(issue, text=text),),
-        attempts=(replace(attempt, tests=(test,)),),
+        found, issues=(replace(issue, text=text),), attempts=(replace(attempt, tests=(test,)),)
     )
     page = page_of(found)
     assert "<code>f(1)</code> should return <code>&lt;2&gt;</code>" in page

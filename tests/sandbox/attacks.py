@@ -161,9 +161,7 @@ ATTACKS = {
     "writes-terminal": _body("open('TERMINAL', 'w').write('x')", FAIL),
     # Mounted to be read alone, a folder still has the pipes and sockets that are in it.
     "writes-pipe": _body(
-        "import os; os.open('SHOWN/pipe', os.O_WRONLY | os.O_NONBLOCK)",
-        FAIL,
-        bubblewrap_user=PASS,
+        "import os; os.open('SHOWN/pipe', os.O_WRONLY | os.O_NONBLOCK)", FAIL, bubblewrap_user=PASS
     ),
     # Powers: mounts, namespaces, capabilities.
     "mounts": _body(

@@ -123,12 +123,7 @@ def run(
 ) -> tuple[tuple[TestRun, ...], Path]:
     """Run attacks in one process, and return what came of them and the folder that they had."""
     tests = [
-        Test(
-            id=name,
-            path="tests/test_h.py",
-            source=filled(ALL[name].source, words),
-            node="test_a",
-        )
+        Test(id=name, path="tests/test_h.py", source=filled(ALL[name].source, words), node="test_a")
         for name in names
     ]
     takes_all = {ALL[name].verdict for name in names} == {Verdict.TIMEOUT}

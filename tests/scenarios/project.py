@@ -139,12 +139,7 @@ class Project:
         return self.git("rev-parse", "HEAD")
 
     def run(
-        self,
-        *command: str,
-        stdin: str = "",
-        writes: bool = False,
-        cwd: str = ".",
-        env: Env = None,
+        self, *command: str, stdin: str = "", writes: bool = False, cwd: str = ".", env: Env = None
     ) -> Run:
         """Run a command to its end; it leaves the project alone unless it `writes`."""
         self.json.unlink(missing_ok=True)
@@ -222,12 +217,7 @@ class Project:
         return str(SCRIPTS / name) if name in ("pytest", "pytest-brt") else name
 
     def _start(
-        self,
-        program: str,
-        *arguments: str,
-        stdin: str = "",
-        cwd: str = ".",
-        env: Env = None,
+        self, program: str, *arguments: str, stdin: str = "", cwd: str = ".", env: Env = None
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [self._program(program), *arguments],

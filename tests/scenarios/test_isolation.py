@@ -10,14 +10,7 @@ import pytest
 
 from tests.scenarios import no_sandbox
 from tests.scenarios.project import SCRIPTS, Make, Project
-from tests.scenarios.samples import (
-    CLAMP,
-    CLAMP_REPORT,
-    CLAMP_RIGHT,
-    CLAMP_TEST,
-    FILES,
-    MEAN_REPORT,
-)
+from tests.scenarios.samples import CLAMP, CLAMP_REPORT, CLAMP_RIGHT, CLAMP_TEST, FILES, MEAN_REPORT
 
 #: Ends a module so that importing it leaves a file in the home of whoever does it.
 LEAVES = """

@@ -99,10 +99,7 @@ def report(**more: object) -> dict[str, Any]:
 
 def write_bug(results: Path, bug: str, **reports: object) -> None:
     """Write what was made of a bug: its reports, by name."""
-    about = {
-        "repo": "r",
-        "extent": "single-line",
-    }
+    about = {"repo": "r", "extent": "single-line"}
     for name, value in {"bug": about, **reports}.items():
         path = results / bug / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -81,9 +81,6 @@ FIXES = {
 def diff_of(after: str, path: str = "interval/__init__.py", before: str = SOURCE) -> str:
     """Return a git-style diff from `before` to `after`."""
     lines = difflib.unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
-        f"a/{path}",
-        f"b/{path}",
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{path}", f"b/{path}"
     )
     return "".join(lines)

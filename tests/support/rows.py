@@ -41,10 +41,7 @@ def row(name: str, cells: str = "", **facts: object) -> PatchResult:
         patch=patch,
         cells=tuple(
             TestRun(
-                test=f"t{number}",
-                node="",
-                verdict=VERDICTS[letter],
-                cause=caused(VERDICTS[letter]),
+                test=f"t{number}", node="", verdict=VERDICTS[letter], cause=caused(VERDICTS[letter])
             )
             for number, letter in enumerate(cells)
         ),
@@ -97,10 +94,7 @@ def broken(count: int, ran: int = 20) -> Guarded:
         ran=ran,
         total=100,
         regressions=tuple(
-            Regression(
-                test=f"tests/test_x.py::test_{number}",
-                reason="assert 1 == 2",
-            )
+            Regression(test=f"tests/test_x.py::test_{number}", reason="assert 1 == 2")
             for number in range(count)
         ),
     )
