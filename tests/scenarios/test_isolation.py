@@ -136,3 +136,12 @@ def test_what_a_test_writes_elsewhere_stays_in_its_run(make: Make) -> None:
     run = project.pytest("--rank-fixes=patches", "--brt-tests=mine.py", "--brt-guard=no")
     assert run.code == 0, run.said
     assert not mark.exists()
+
+
+def test_a_link_out_of_the_project_shows_nothing(make: Make) -> None:
+    project = make({**FILES, "issue.md": "# clamp() is odd\n"})
+    (project.home / "key.txt").write_text("secret\n", "utf-8")
+    (project.root / "key.txt").symlink_to(project.home / "key.txt")
+    project.write({"mine.py": "def test_key():\n    assert open('key.txt').read()\n"})
+    run = project.run("pytest-brt", "check", "mine.py", "--issue", "issue.md")
+    assert "FileNotFoundError" in run.out or "PermissionError" in run.out, run.said
