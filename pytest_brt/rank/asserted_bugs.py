@@ -13,9 +13,9 @@ from typing import NamedTuple
 from pytest_brt.pysource.parse import Function, code_of, covers, is_literal, parse_or_empty
 from pytest_brt.types import AssertedBug, Guarded, JudgedTest
 
-#: A name that is no attribute and no keyword of a call.
 #: Characters of code that are put in a name's place.
 _LONGEST = 400
+#: A name that is no attribute and no keyword of a call.
 _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?![\w=])")
 #: What a call gives that raises.
 _RAISED = "raises"
