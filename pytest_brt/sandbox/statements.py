@@ -30,9 +30,9 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Event:
     event = result.first("interpreter")
     if event is None:
         raise SubjectProblem(
-            f"{subject.python!r} in the sandbox '{sandbox.isolation}' is no Python 3.8+ with pytest: "
-            f"{last_line(result.output) or 'no answer'} (install pytest there, or choose another:"
-            " --brt-python; a folder that it needs and does not see: --brt-show)"
+            f"{subject.python!r} in the sandbox '{sandbox.isolation}' is no Python 3.8+ with "
+            f"pytest: {last_line(result.output) or 'no answer'} (install pytest there, or choose "
+            "another: --brt-python; a folder that it needs and does not see: --brt-show)"
         )
     return event
 
