@@ -59,7 +59,7 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     if raised is None or one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
         return
     is_told = bool(one.statement.claims_of(ClaimKind.RAISES, *WRONG))
-    evidence = _evidence_of(observed.reading, raised, is_told=is_told)
+    evidence = _evidence_of(observed.reading, raised, is_told)
     if evidence is None:
         return
     shown = f"{raised.name}: {first_line(raised)}".rstrip(".: ")
@@ -82,7 +82,7 @@ def does_not_raise(observed: ObservedReport, one: Observation) -> Iterator[Draft
     )
 
 
-def _evidence_of(reading: Reading, raised: Raised, *, is_told: bool) -> Evidence | None:
+def _evidence_of(reading: Reading, raised: Raised, is_told: bool) -> Evidence | None:
     """Return how plainly the report shows an exception; None where it is no bug.
 
     `is_told` says that its statement raises one in the report, if under another name.

@@ -91,7 +91,7 @@ def changed_places(before: bytes, after: bytes) -> tuple[set[str], int]:
     return names, bits
 
 
-@lru_cache(maxsize=64)  # all patches change the same files
+@lru_cache  # all patches change the same files
 def _places(text: bytes) -> dict[tuple[str, str], int]:
     return dict(_parts(parse_or_empty(text)))
 

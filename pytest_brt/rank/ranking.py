@@ -191,7 +191,7 @@ class Score(NamedTuple):
 
     #: It makes existing tests fail, fails a test that is believed, or changes nothing.
     is_at_fault: bool
-    #: The log-odds that it is wrong; what only the order of additions makes is left out.
+    #: The log-odds that it is wrong, to two decimals: less puts no patch before another.
     odds_against: float
     #: What moved them, strongest first, a few words each.
     reasons: tuple[str, ...]
@@ -212,7 +212,7 @@ def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
     return Score(
         is_at_fault=bool(result.regressions)
         or any(judged.judgement.confidence >= least for judged in failed),
-        odds_against=-round(PRIOR + sum(step for step, _ in steps), 9),
+        odds_against=-round(PRIOR + sum(step for step, _ in steps), 2),
         reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
     )
 
@@ -294,7 +294,7 @@ def _is_yours(judged: JudgedTest) -> bool:
     return judged.review is Review.ACCEPTED or judged.test.origin.author is Author.PERSON
 
 
-def leading_evidence(passed: Iterable[JudgedTest], differ: bool = False) -> str:
+def leading_evidence(passed: Iterable[JudgedTest], differ: bool) -> str:
     """Return what the strongest sure test of those rests on, "" where there is none.
 
     Where patches `differ` that pass them, a person's decides only if it says what is right.
@@ -318,7 +318,7 @@ def _doubt(result: PatchResult, evidence: str, leaders: Leaders) -> Note | None:
     if result.regressions:
         return Note(code="breaks-tests", text="the best one would break none")
     # Where the user wants none to be run, the answer says so in the same sentence.
-    if guarded is not None and guarded.total and not guarded.ran:
+    if guarded and guarded.total and not guarded.ran:
         return Note(code="no-existing-tests", text="what it breaks is not known")
     if evidence == YOURS or result.remark("as-unpatched"):
         return result.remark("as-unpatched")

@@ -47,9 +47,8 @@ def remarks_on(
         path, new = root / change.path, change.content or b""
         if path.suffix == ".py":
             old = path.read_bytes() if path.is_file() else b""
-            named = dict.fromkeys(_tools(new))
-            known = _tools(old) if named else []
-            names = [name for name in named if name not in known]
+            known = _tools(old)
+            names = [name for name in dict.fromkeys(_tools(new)) if name not in known]
             if names:
                 shown = ", ".join(names[:_NAMES])
                 text = f"names what tests are run by: {shown} (read it, whatever its rank)"
