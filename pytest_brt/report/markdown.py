@@ -32,8 +32,6 @@ _HEADING = (
 _MARKED = re.compile(rf"^(?:{_FENCED}|{_HIDDEN}|{_SESSION}|{_HEADING})", re.MULTILINE)
 #: Lines typed behind a bare prompt.
 _TYPED = re.compile(r"^> (.*(?:\n> .*)*)", re.MULTILINE)
-#: Code that is given to Python on its command line.
-_GIVEN = re.compile(r"""^(?:[$%] )?python[\d.]* -c (['"])(.+)\1$""", re.MULTILINE)
 #: What is said of a fence that the reporter did not set.
 _PASTED = "pasted"
 
@@ -77,7 +75,7 @@ def _as_markdown(part: re.Match[str]) -> str:
 def _code_block(text: str, info: str, line: int) -> Block:
     """Return the block of code below a fence's `info`."""
     language = (info.split() or [""])[0].strip("{}.:,").lower()
-    text = _GIVEN.sub(r">>> \2", _with_prompts(textwrap.dedent(text).strip("\n")))
+    text = _with_prompts(textwrap.dedent(text).strip("\n"))
     return Block(kind=_kind_of(text, language), text=text, line=line, language=language)
 
 

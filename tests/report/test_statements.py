@@ -155,17 +155,6 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("total([1])", ["shown 2", "expected 1"])],
     ),
-    "code on the command line of Python": (
-        """
-        Totals
-
-        ```
-        $ python3 -c 'import totals; totals.total([1])'
-        2
-        ```
-        """,
-        [("import totals", []), ("totals.total([1])", ["shown 2"])],
-    ),
     "labels": (
         """
         Totals
