@@ -161,8 +161,8 @@ def _write_tests(record: RunRecord, options: Options, bench: Workbench) -> Itera
         EditProblem: a test cannot be placed, or would be written outside of the project.
         StoreProblem: one cannot be written.
     """
+    made = made_tests(record.attempts)
     for issue in record.issues:
-        made = made_tests(record.attempts)
         found = bug_tests(one for one in made if one.test.issue == issue.id)
         sure = [judged for judged in found if judged.judgement.counts]
         if sure:

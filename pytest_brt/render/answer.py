@@ -30,13 +30,13 @@ from pytest_brt.types import (
 
 #: Codes of notes that an answer may be incomplete for.
 WARNINGS = ("interrupted", "not-tried", "put-at-top", "without-model")
-#: What to do about a test that may fail for another reason: where the report says nothing about
-#: what is right, and else.
-#: What tests leave open that do not know what is right, by what they check; and what to do.
+#: What tests leave open that do not know what is right, by what they check.
 _UNTOLD = {
     OracleKind.GONE: "it only checks that the reported result is gone",
     OracleKind.NO_RAISE: "it accepts any result",
 }
+#: What to do about a test that may fail for another reason: where the report says nothing about
+#: what is right, and else.
 _SAY_WHAT_IS_RIGHT = (
     "add to the report what should happen instead, as in '`f(1)` should return `2`'"
 )
