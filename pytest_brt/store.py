@@ -54,7 +54,7 @@ class LastRun:
         These are its tests, and those that a person judged and it did not make again.
         """
         made = made_tests(record.attempts)
-        ids = {judged.test.id for judged in made}
+        ids = {judged.test.id for judged in (*made, *self.brought)}
         issues = {issue.id for issue in record.issues}
         gone = [judged for judged in self.reviewed if judged.test.id not in ids]
         reports = ", ".join(issue.source for issue in record.issues)
@@ -62,6 +62,7 @@ class LastRun:
             tests=(*made, *(one for one in gone if one.test.issue in issues)),
             about=f"{reports}, {datetime.now():%Y-%m-%d %H:%M}",
             others=tuple(one for one in gone if one.test.issue not in issues),
+            brought=self.brought,
         )
 
 

@@ -44,6 +44,9 @@ def test_what_a_person_said_of_tests_stays() -> None:
     assert later.about.startswith("other.md, 20")
     assert later.tests == (elsewhere,)
     assert later.reviewed == (said,), "for the next run of that report"
+    refused = replace(second, review=Review.REJECTED)
+    next_run = replace(last, brought=(refused,)).followed_by(made_of(about))
+    assert (next_run.tests, next_run.brought) == ((said,), (refused,)), "each is kept once"
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:

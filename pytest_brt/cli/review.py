@@ -73,7 +73,7 @@ def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
 
     What the unpatched tree gives, too, is none: its test would pass there, and tell nothing.
     """
-    tests = {judged.test.id: judged.test for judged in last.tests}
+    tests = {judged.test.id: judged.test for judged in (*last.tests, *last.brought)}
     for telling in last.tellings:
         test = tests.get(telling.test) or existing_test(telling.test)
         code = code_words(telling)

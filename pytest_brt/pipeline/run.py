@@ -284,10 +284,15 @@ class Run:
                 attempts.append(replace(found, tests=tests, notes=notes))
         return without_repeats(attempts)
 
+    @cached_property
+    def _reviews(self) -> dict[str, Review]:
+        return {judged.test.id: judged.review for judged in self.plan.reviewed}
+
     def _as_reviewed(self, tests: Tests) -> Tests:
         """Return tests with what a person said of them before."""
-        reviews = {judged.test.id: judged.review for judged in self.plan.reviewed}
-        return tuple(with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in tests)
+        return tuple(
+            with_review(one, self._reviews.get(one.test.id, Review.OPEN)) for one in tests
+        )
 
     def _results(self, jobs: Iterable[Job]) -> list[Any]:
         """Return the results of those jobs that came to an end, and did not break."""

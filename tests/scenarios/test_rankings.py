@@ -233,6 +233,20 @@ def test_without_a_report_the_tests_that_patches_bring_decide(make: Make) -> Non
     assert ranking["unread"].epr == 0.0, "it fails its own test, as all others"
 
 
+def test_a_value_of_a_call_in_a_test_that_a_patch_brings_is_accepted(make: Make) -> None:
+    project = make({"bag.py": BAG, "test_bag.py": BAG_SUITE})
+    project.patches("bag.py", COUNT, two="    return 2\n")
+    test = f"{BAG_SUITE}\n\ndef test_size():\n    assert bag.size([1, 2]) == 2\n"
+    fixed = BAG.replace(COUNT, "    return len(items)\n")
+    project.patch("right", {"bag.py": fixed, "test_bag.py": test})
+    assert project.rank().report.ranking.status == "tie"
+    lines = project.run("pytest-brt", "review").out.splitlines()
+    (key,) = [line.split()[0] for line in lines if "gives `1` (right.diff)" in line]
+    project.run("pytest-brt", "review", "--accept", key)
+    ranking = project.rank().report.ranking
+    assert (ranking.status, ranking.leader) == ("best", "right.diff")
+
+
 def test_tests_that_only_their_author_passes_put_no_other_patch_behind(make: Make) -> None:
     """A wrong patch brings one, and passes that of another author too."""
     project = make({"bag.py": BAG, "test_bag.py": BAG_SUITE})
