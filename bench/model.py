@@ -8,11 +8,12 @@ installed. The last column is the ratio to the engine called directly.
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from pytest_brt.model.spec import read_spec
 ANSWERS, TOKENS, CONTEXT = 16, 48, 4096
 PROMPT = "def clamp(value, low, high):\n    return max(low, min(value, low))\n\n" * 16
 _WORDS = {"type": "string", "maxLength": 400}
+#: How a token is chosen, as `Model` has it: of the whole vocabulary.
+_CHOICE = {"temperature": 0.7, "top_p": 0.95, "top_k": 0, "min_p": 0}
 _FORM = json.dumps(
     {"type": "object", "properties": {"words": _WORDS}, "required": ["words"]}
 )
@@ -46,6 +49,20 @@ def started(server: Server | None) -> int:
     return server.process.pid
 
 
+def length_of(server: Server, texts: Sequence[str]) -> int:
+    """Return how many tokens some replies have: llama-server tells it of the first alone."""
+    connection = http.client.HTTPConnection(server.host, server.port)
+    headers = {
+        "Authorization": f"Bearer {server.key}",
+        "Content-Type": "application/json",
+    }
+    tokens = 0
+    for text in texts:
+        connection.request("POST", "/tokenize", json.dumps({"content": text}), headers)
+        tokens += len(json.loads(connection.getresponse().read())["tokens"])
+    return tokens
+
+
 def ours(path: str, engine: str, schema: str) -> float:
     """Return the CPU seconds per token of answers through `Model`."""
     spec, usage = read_spec(f"gguf:{path},engine={engine},context={CONTEXT}"), Usage()
@@ -53,12 +70,15 @@ def ours(path: str, engine: str, schema: str) -> float:
     pid = started(model.server)
     begin = cpu_of(pid) + time.process_time()
     message = Message("user", PROMPT)
-    model.complete(
+    replies = model.complete(
         Request(messages=(message,), n=ANSWERS, max_tokens=TOKENS, schema=schema)
     )
     spent = cpu_of(pid) + time.process_time() - begin
+    tokens = usage.cost.tokens
+    if model.server and engine == "llama-server":
+        tokens = length_of(model.server, [reply.text for reply in replies])
     model.close()
-    return spent / usage.cost.tokens
+    return spent / tokens
 
 
 def server(path: str, schema: str) -> float:
@@ -69,6 +89,7 @@ def server(path: str, schema: str) -> float:
         "messages": [{"role": "user", "content": PROMPT}],
         "max_tokens": TOKENS,
         "n": 8,
+        **_CHOICE,
     }
     if schema:
         form = {"name": "reply", "schema": json.loads(schema)}
@@ -76,11 +97,8 @@ def server(path: str, schema: str) -> float:
     begin, tokens = cpu_of(pid), 0
     for _ in range(ANSWERS // 8):
         _, text = child.send("/chat/completions", 3600, body)
-        told = json.loads(text)
-        lengths = [len(choice["message"]["content"]) for choice in told["choices"]]
-        tokens += round(
-            told["usage"]["completion_tokens"] * sum(lengths) / max(1, lengths[0])
-        )
+        choices = json.loads(text)["choices"]
+        tokens += length_of(child, [one["message"]["content"] for one in choices])
     spent = cpu_of(pid) - begin
     child.close()
     return spent / tokens
@@ -97,6 +115,7 @@ def package(path: str, schema: str) -> float:
             max_tokens=TOKENS,
             seed=seed,
             response_format=form,
+            **_CHOICE,
         )
         tokens += told["usage"]["completion_tokens"]
     return (time.process_time() - begin) / tokens

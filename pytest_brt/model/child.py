@@ -33,7 +33,16 @@ _SLOTS, _CELLS = 8, 1.5
 #: Seconds for a file to be loaded.
 _LOADING = 900.0
 #: Fields of a request that llama-cpp-python takes as they are.
-_TAKEN = ("messages", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
+_TAKEN = (
+    "messages",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "seed",
+    "stop",
+)
 #: What runs a file, by the package that has it.
 ENGINES = {"llama-server": "xllamacpp", "llama-cpp-python": "llama_cpp"}
 #: The key, which no list of processes is to show.

@@ -26,7 +26,7 @@ from pytest_brt.model.request import Reply, Request, estimate
 from pytest_brt.types import Cost
 
 #: Fields that a request can do without.
-_OPTIONAL = ("chat_template_kwargs", "response_format", "top_k", "n", "seed")
+_OPTIONAL = ("chat_template_kwargs", "response_format", "top_k", "min_p", "n", "seed")
 #: Seconds for one answer, for what a server says of itself, and after each of its failures: it may
 #: be starting again.
 _LONGEST, _ASKING, _PAUSES = 3600.0, 10.0, (0.1, 0.4, 1.0, 2.0, 4.0, 6.0, 6.0)
@@ -216,7 +216,11 @@ class Server:
         if status == 200:
             return text
         text = text[:2000]  # a refusal is short
-        if status < 500 and _TOO_LONG.search(text):
+        if status >= 500 and request.n > 1 and _TOO_LONG.search(text):
+            # Its cache has no room for so many at once, as with a window that slides.
+            self.slots = 1
+            return self._post(replace(request, n=1), deadline)
+        if _TOO_LONG.search(text):
             self.context = self.context * 3 // 4
             raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
         named = [
@@ -233,7 +237,12 @@ class Server:
         fields = asdict(request)
         # Nothing but `top_p` is to narrow the choice, whatever the server's own settings are.
         thinking = {"enable_thinking": False}
-        fields |= {"model": self.name, "top_k": 0, "chat_template_kwargs": thinking}
+        fields |= {
+            "model": self.name,
+            "top_k": 0,
+            "min_p": 0,
+            "chat_template_kwargs": thinking,
+        }
         if schema := fields.pop("schema"):
             schema = {"name": "reply", "strict": True, "schema": json.loads(schema)}
             fields["response_format"] = {"type": "json_schema", "json_schema": schema}
