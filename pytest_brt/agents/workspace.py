@@ -208,6 +208,6 @@ def search_code_base(env: Workspace, keywords: str) -> str:
     """Find files, classes and functions by words of their names or code."""
     lines = [
         f"{chunk.path} → {chunk.function or 'module'} (line {chunk.line}): {', '.join(words)}"
-        for chunk, words in search_definitions(keywords, env.index, limit=_HITS)
+        for chunk, words in search_definitions(keywords, env.index, _HITS)
     ]
     return "\n".join(lines) or f"Nothing has a name like {keywords!r}."

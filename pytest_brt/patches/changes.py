@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.apply import apply_patch
-from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
+from pytest_brt.project.pytest_config import CollectionPatterns
 from pytest_brt.pysource.parse import (
     IMPORTS,
     Function,
@@ -97,7 +97,7 @@ def _places(text: bytes) -> dict[tuple[str, str], int]:
 
 
 def altered_tests(
-    before: bytes | None, after: bytes, collected: CollectionPatterns = USUAL
+    before: bytes | None, after: bytes, collected: CollectionPatterns
 ) -> dict[str, str]:
     """Return the tests of a file that are new in it or changed: the code of each by its node.
 

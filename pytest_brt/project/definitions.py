@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import resolve_name
@@ -14,6 +15,10 @@ from pytest_brt.types.note import value
 #: Characters; what is longer is generated data.
 _LONGEST = 600_000
 _ASSIGNMENT = ast.Assign | ast.AnnAssign
+#: A line that imports something, with those that it goes on in.
+_IMPORTS = re.compile(
+    r"^[ \t]*((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]*(?:\([^)]*\)|(?:\\\n|[^\n])*))", re.M
+)
 
 
 class Definition(NamedTuple):
@@ -71,12 +76,12 @@ class FileFacts:
     #: By their lines, outer ones first.
     definitions: Sequence[Definition] = ()
     imports: Sequence[Import] = ()
-    #: Those inside of functions, which bind names nowhere else.
-    inner_imports: Sequence[Import] = ()
 
 
 def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
     """Return the facts of the file `path` with this `text`; never raises.
+
+    Imports in functions are left out: they bind names nowhere else.
 
     Relative imports become absolute as far as the `package` of the file has what they name.
 
@@ -85,13 +90,10 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
     """
     definitions: list[Definition] = []
     imports: list[Import] = []
-    inner: list[Import] = []
     for node, around in statements_in(parse_or_empty(text if len(text) < _LONGEST else "")):
         names, signature = [], ""
         imports += _imports(node, package)
         if isinstance(node, Function):
-            for part, _ in statements_in(node):
-                inner += _imports(part, package)
             arrow = f" -> {code_of(node.returns)}" if node.returns else ""
             names, signature = [node.name], f"({code_of(node.args)}){arrow}"
         elif isinstance(node, ast.ClassDef):
@@ -105,7 +107,16 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
         definitions += (
             Definition(around + name, *span, signature, path, is_variable) for name in names
         )
-    return FileFacts(definitions=definitions, imports=imports, inner_imports=inner)
+    return FileFacts(definitions=definitions, imports=imports)
+
+
+def read_imports(text: str, package: str = "") -> Sequence[Import]:
+    """Return all imports of a file, those in functions too, at a tenth of the cost of parsing it.
+
+    Where a line of a text looks like one, they are those that bind names of the module.
+    """
+    alone = read_facts("\n".join(_IMPORTS.findall(text)), package=package)
+    return (alone if alone.imports else read_facts(text, package=package)).imports
 
 
 def _imports(node: ast.AST, package: str) -> Iterator[Import]:

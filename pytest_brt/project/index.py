@@ -25,6 +25,7 @@ from pytest_brt.project.definitions import (
     FileFacts,
     Import,
     read_facts,
+    read_imports,
 )
 from pytest_brt.project.layout import (
     escapes_root,
@@ -38,7 +39,7 @@ from pytest_brt.project.terms import TOKEN, Chunk, read_chunks, terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
-_VERSION = 15
+_VERSION = 16
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
 _SCHEMA = """
@@ -101,16 +102,16 @@ class Index:
             self._connection.executescript(_SCHEMA)
             self._refresh(stamps)
             rows = self._connection.execute("select path, facts from files order by path")
+            #: All imports of each file, and what it defines where it is the product's.
             self._facts = {path: from_json(text, FileFacts) for path, text in rows}
         except (sqlite3.Error, StoreProblem):
             self.close()
             raise
         #: Where modules of the product define each name.
         self.definitions: defaultdict[str, list[Definition]] = defaultdict(list)
-        for path in filter(is_product, self._facts):
-            for one in self.definitions_in(path):
-                if one.top:
-                    self.definitions[one.name].append(one)
+        for one in chain(*(facts.definitions for facts in self._facts.values())):
+            if one.top:
+                self.definitions[one.name].append(one)
 
     def __enter__(self) -> Self:
         return self
@@ -150,14 +151,25 @@ class Index:
             gc.enable()
 
     def _read(self, path: str, stamp: str) -> None:
-        text = self.source(path)
-        module = self.layout.module_of(path)
-        package = module if path.endswith("/__init__.py") else module.rpartition(".")[0]
-        facts, insert = read_facts(text, path, package), self._connection.executemany
+        text, insert = self.source(path), self._connection.executemany
+        facts = FileFacts(
+            definitions=read_facts(text, path).definitions if is_product(path) else (),
+            imports=read_imports(text, self._package_of(path)),
+        )
         insert("insert into files values (?, ?, ?)", [(path, stamp, to_json(facts))])
         chunks = read_chunks(path, text, facts.definitions) if is_product(path) else ()
         rows = ((*chunk, *terms) for chunk, terms in chunks)
         insert("insert into chunks values (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def _package_of(self, path: str) -> str:
+        module = self.layout.module_of(path)
+        return module if path.endswith("/__init__.py") else module.rpartition(".")[0]
+
+    def _facts_of(self, path: str) -> FileFacts:
+        """Return what a file defines, and what its module imports; it is read now."""
+        with suppress(OSError):
+            return read_facts(self.source(path), path, self._package_of(path))
+        return FileFacts()
 
     # -- definitions --
 
@@ -172,7 +184,8 @@ class Index:
 
     def definitions_in(self, path: str) -> Sequence[Definition]:
         """Return what `path` defines, in its order."""
-        return self._facts.get(path, FileFacts()).definitions
+        facts = self._facts.get(path) if is_product(path) else self._facts_of(path)
+        return facts.definitions if facts else ()
 
     def definition_at(self, path: str, line: int) -> Definition | None:
         """Return the innermost function or class around `line` of `path`, if there is one."""
@@ -197,15 +210,12 @@ class Index:
     # -- imports, under absolute names --
 
     def imports_in(self, path: str) -> Sequence[Import]:
-        """Return what `path` imports, in its order."""
-        return self._facts.get(path, FileFacts()).imports
+        """Return what the module `path` imports, in its order."""
+        return self._facts_of(path).imports
 
     def imports_of(self, bound: str) -> tuple[Import, ...]:
-        """Return every import in the tree that binds the name `bound`, those in functions last."""
-        facts = self._facts.values()
-        every = chain(
-            *(one.imports for one in facts), *(one.inner_imports for one in facts)
-        )
+        """Return every import in the tree that binds the name `bound`."""
+        every = chain(*(one.imports for one in self._facts.values()))
         return tuple(one for one in every if one.bound == bound)
 
     # -- terms --
@@ -226,7 +236,7 @@ class Index:
 
 
 def search_definitions(
-    text: str, index: Index, *, limit: int = 20
+    text: str, index: Index, limit: int
 ) -> tuple[tuple[Chunk, tuple[str, ...]], ...]:
     """Return what of the product has the words of a text, with these: most of them first."""
     found = index.shares(dict.fromkeys(terms_of(text), 1.0))

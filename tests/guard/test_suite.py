@@ -8,6 +8,7 @@ import pytest
 
 from pytest_brt.guard import TestFiles
 from pytest_brt.patches.changes import Touched, altered_tests
+from pytest_brt.project.pytest_config import USUAL
 from tests.support.trees import write_tree
 
 FILE = """\
@@ -43,14 +44,14 @@ if True:
 
 
 def test_nodes_are_named_as_pytest_names_them() -> None:
-    assert [*altered_tests(None, FILE.encode())] == [
+    assert [*altered_tests(None, FILE.encode(), USUAL)] == [
         "test_walk",
         "TestRun::test_run",
         "TestRun::TestInner::test_deep",
         "Cases::test_case",
         "test_conditional",
     ]
-    assert altered_tests(None, b"def test_a(:\n") == {}
+    assert altered_tests(None, b"def test_a(:\n", USUAL) == {}
 
 
 def test_only_test_files_of_the_project_are_read(tmp_path: Path) -> None:

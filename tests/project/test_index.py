@@ -22,8 +22,11 @@ FILES = {
     "pkg/deep/__init__.py": "",
     "pkg/deep/more.py": "def helper(): ...\ndef only_here(): ...\n",
     "pkg/old.py": "def ancient():\n    print 'x'\n",
-    "tests/test_core.py": "from pkg import Circle\nimport pkg.core as c\n\ndef helper(): ...\n\n"
-    "def test_circle():\n    assert c.area_of(Circle())\n",
+    "tests/test_core.py": "from pkg import (\n    Circle,  # round\n    old,\n)\n"
+    "import pkg.core \\\n    as c\n\ndef helper(): ...\n\n"
+    "def test_circle():\n    from json import loads as _deep\n\n    assert c.area_of(Circle())\n",
+    "tests/test_talk.py": """'''import of the data\n\nimport this, and that.\n'''\n"""
+    "from math import tau as turn\n",
     "build/lib/pkg/core.py": "def area_of(): ...",
     ".venv/lib/x.py": "def area_of(): ...",
 }
@@ -70,6 +73,16 @@ def test_imports(index: Index) -> None:
     (inside,) = index.imports_of("_inside")
     assert inside.statement == "import json as _inside"
     assert inside not in index.imports_in("pkg/core.py")
+    assert [one.bound for one in index.imports_in("tests/test_core.py")] == ["Circle", "old", "c"]
+    shown = [
+        one.statement for name in ("_deep", "old", "c", "turn") for one in index.imports_of(name)
+    ]
+    assert shown == [
+        "from json import loads as _deep",
+        "from pkg import old",
+        "import pkg.core as c",
+        "from math import tau as turn",
+    ]
     assert [i.module for i in index.imports_in("pkg/__init__.py")] == ["pkg.core", "pkg.shapes"]
 
 
