@@ -50,8 +50,8 @@ class Agent:
     #: What the prompts are called that begin its dialogue.
     prompt: str
     tools: tuple[Tool, ...]
-    steps: int
-    temperature: float
+    steps: int = 25
+    temperature: float = 0.0
     #: Runs of it for one report, and whether every other one is given the failing test.
     runs: int = 1
     is_given: bool = False

@@ -38,7 +38,6 @@ from pytest_brt.types import Step
 PASSERINE = Agent(
     prompt="passerine",
     tools=(cat, code_search, edit_code, test, finish),
-    steps=25,
     temperature=0.2,
     runs=20,
     is_given=True,
@@ -116,7 +115,6 @@ REPAIR_AGENT = Agent(
         goal_accomplished,
     ),
     steps=40,
-    temperature=0.0,
     states=STATES,
     layout=sections,
 )
@@ -132,8 +130,6 @@ AUTO_REPAIR = Agent(
         write_fix,
         finish,
     ),
-    steps=25,
-    temperature=0.0,
     ends_early=True,
     asks_again=False,
 )

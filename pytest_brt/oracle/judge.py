@@ -124,8 +124,6 @@ def judge(
     asks, no report is needed.
     """
     verdict = Verdict.FLAKY if _is_flaky(runs) else runs[0].verdict
-    if why_not := refusal(test, runs, reading):
-        return JudgedTest(test=test, judgement=refused(verdict, why_not, runs))
     figures = measured(evidence) if evidence else None
     judgement = Judgement(
         verdict=verdict,
@@ -135,14 +133,20 @@ def judge(
         evidence=evidence,
         measured=figures,
     )
-    return JudgedTest(test=test, judgement=judgement)
+    judged = JudgedTest(test=test, judgement=judgement)
+    why_not = refusal(test, runs, reading)
+    return dropped(judged, why_not) if why_not else judged
 
 
-def refused(verdict: Verdict, reason: str, runs: Runs) -> Judgement:
-    """Return the judgement of a test that is no candidate."""
-    return Judgement(
-        verdict=verdict, candidate=False, reason=reason, confidence=0.0, runs=runs
+def dropped(judged: JudgedTest, reason: str) -> JudgedTest:
+    """Return a test that is no candidate any more, for `reason`; as it is when it was none."""
+    old = judged.judgement
+    if not old.candidate:
+        return judged
+    new = Judgement(
+        verdict=old.verdict, candidate=False, reason=reason, confidence=0.0, runs=old.runs
     )
+    return replace(judged, judgement=new)
 
 
 def accepted(test: CandidateTest) -> JudgedTest:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem
-from pytest_brt.oracle.judge import judge, refused, run_tests
+from pytest_brt.oracle.judge import dropped, judge, run_tests
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.changes import Touched, altered_tests
 from pytest_brt.project.layout import is_test_path
@@ -28,12 +28,9 @@ from pytest_brt.types import (
     Evidence,
     FileChange,
     JudgedTest,
-    Oracle,
-    OracleKind,
     Origin,
     Patch,
     Review,
-    Verdict,
 )
 from pytest_brt.types.report import Reading
 
@@ -61,7 +58,7 @@ def is_own(judged: JudgedTest, patch: Patch) -> bool:
 
 
 def find_patch_tests(
-    patches: Iterable[Patch], root: Path, issue: str = ""
+    patches: Iterable[Patch], root: Path, issue: str
 ) -> tuple[CandidateTest, ...]:
     """Return the tests that patches add to the tree at `root`, or change there; equal ones once.
 
@@ -106,9 +103,7 @@ def _tests_in(
                 CandidateTest(
                     id=content_id("brought", path, node, source, repr(support)),
                     name=node,
-                    issue="",
                     origin=Origin(strategy="patch"),
-                    oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Came with a patch."),
                     path=path,
                     source=source,
                     support=support,
@@ -143,7 +138,5 @@ def judge_patch_tests(
             why_not = "needs something that only its patch brings"
         elif seen and not any(touched.is_run(own[0].ran) for touched in seen):
             why_not = "runs nothing that a patch changes"
-        if why_not and one.judgement.candidate:
-            one = replace(one, judgement=refused(Verdict.FAIL, why_not, own))
-        judged.append(one)
+        judged.append(dropped(one, why_not) if why_not else one)
     return tuple(judged)

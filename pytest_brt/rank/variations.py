@@ -31,7 +31,6 @@ from pytest_brt.types import (
     Given,
     JudgedTest,
     Note,
-    Oracle,
     OracleKind,
     Origin,
     Outcome,
@@ -88,9 +87,7 @@ def existing_test(name: str, source: str = "") -> CandidateTest:
     return CandidateTest(
         id=name,
         name=node,
-        issue="",
         origin=Origin(strategy="given"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="An existing test."),
         path=f"{path.removesuffix('.py')}_brt.py",
         source=source,
     )

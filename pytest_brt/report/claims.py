@@ -96,7 +96,6 @@ _PATTERNS = tuple(
         ),
         (r"\b(?:instead of|rather than)\b%(fill)s%(value)s", _VALUE, ClaimRole.EXPECTED),
         (r"^[^\w§]*%(exception)s(?:: .*)?\W*$", _RAISES, _SHOWN),
-        (r"^[^\w§]*%(value)s\W*$", _VALUE, _SHOWN),
         (r"^(?P<said>\S+)$", _VALUE, _SHOWN),
     )
 )

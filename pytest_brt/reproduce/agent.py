@@ -130,7 +130,6 @@ def finish(env: TestWork) -> Observation:
 BRT_AGENT = Agent(
     prompt="agent",
     tools=(cat, code_search, edit, test, finish),
-    steps=25,
     temperature=0.2,
     runs=20,
 )

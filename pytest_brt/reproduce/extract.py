@@ -28,7 +28,7 @@ from pytest_brt.pysource.parse import (
     parse,
     parses,
 )
-from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
+from pytest_brt.types import CandidateTest, Issue, Oracle, Origin
 
 _TEST = re.compile(r"^\s*(?:async )?def test", re.MULTILINE)
 _BEGINS = re.compile(r"^(?:from |import |def |class |@)", re.MULTILINE)
@@ -73,7 +73,7 @@ def read_tests(
                 name=name,
                 issue=issue.id,
                 origin=origin,
-                oracle=Oracle(kind=OracleKind.WRITTEN, sentence=sentence),
+                oracle=Oracle(sentence=sentence),
                 path=path,
                 source=source,
                 host=home,

@@ -15,11 +15,11 @@ from itertools import chain, zip_longest
 
 from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.errors import OutOfTime, Overflowed
-from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
+from pytest_brt.oracle.judge import dropped, failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import catches_named, failure_matches_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import read_tests
-from pytest_brt.reproduce.order import dropped, judge_written, without_doubles
+from pytest_brt.reproduce.order import judge_written, without_doubles
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.strategy import KEEP, Workbench, seed_of

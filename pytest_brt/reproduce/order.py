@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pytest_brt.oracle.judge import judge, refused, run_tests
+from pytest_brt.oracle.judge import dropped, judge, run_tests
 from pytest_brt.oracle.report_facts import failure_matches_report, states_values
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.reproduce.strategy import KEEP, Workbench
@@ -91,14 +91,6 @@ def without_doubles(
         if key:
             known.setdefault(key, item.test.name)
     return tuple(once)
-
-
-def dropped(item: JudgedTest, reason: str) -> JudgedTest:
-    """Return a test that is no candidate any more, for `reason`; as it is when it was none."""
-    if not item.judgement.candidate:
-        return item
-    old = item.judgement
-    return replace(item, judgement=refused(old.verdict, reason, old.runs))
 
 
 def without_repeats(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:

@@ -25,7 +25,6 @@ from pytest_brt.types import (
     JudgedTest,
     Note,
     Oracle,
-    OracleKind,
     Origin,
     Raised,
     Verdict,
@@ -99,7 +98,7 @@ class _Maker:
 
     def reporters_tests(self) -> Iterator[_Made]:
         """Yield the tests that the report brings, but for those with names that nothing has."""
-        oracle = Oracle(kind=OracleKind.WRITTEN, sentence="The report brings this test.")
+        oracle = Oracle(sentence="The report brings this test.")
         for own in self.observed.reading.tests:
             if source := complete_test(own, self.observed.imports):
                 file = f"{self.stem}_{own.name.rpartition('::')[2]}.py"

@@ -9,14 +9,12 @@ from pathlib import Path
 from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
-from pytest_brt.oracle.judge import judge, refused, run_tests
+from pytest_brt.oracle.judge import dropped, judge, run_tests
 from pytest_brt.reproduce.strategy import REPEAT
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
-    Oracle,
-    OracleKind,
     Origin,
     Review,
     TestRun,
@@ -50,9 +48,7 @@ def load_targets(
         test = CandidateTest(
             id=content_id(name, source),
             name="",
-            issue="",
             origin=Origin(strategy="given"),
-            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand."),
             path=name,
             source=source,
         )
@@ -99,12 +95,12 @@ def each_test(
 
 def with_review(judged: JudgedTest, review: Review) -> JudgedTest:
     """Return a bug test as a person judged it: one that is accepted is sure."""
-    new = judged.judgement
-    if new.candidate and review is Review.ACCEPTED:
-        new = replace(new, confidence=1.0, evidence=None, measured=None)
-    elif new.candidate and review is Review.REJECTED:
-        new = refused(new.verdict, "rejected by you", new.runs)
-    return replace(judged, judgement=new, review=review)
+    judged = replace(judged, review=review)
+    if review is Review.REJECTED:
+        return dropped(judged, "rejected by you")
+    sure = replace(judged.judgement, confidence=1.0, evidence=None, measured=None)
+    is_sure = review is Review.ACCEPTED and sure.candidate
+    return replace(judged, judgement=sure) if is_sure else judged
 
 
 def rejudge(tests: tuple[JudgedTest, ...], engine: Runner) -> tuple[JudgedTest, ...]:
@@ -122,7 +118,6 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner) -> tuple[JudgedTest, 
         evidence, own = old.evidence if old.measured else None, runs[judged.test.id]
         new = judge(judged.test, own, None, confidence=old.confidence, evidence=evidence)
         if is_sure and judged.review is Review.OPEN:
-            why_not = refused(old.verdict, "you accepted others", new.judgement.runs)
-            new = replace(new, judgement=why_not)
+            new = dropped(new, "you accepted others")
         again.append(with_review(new, judged.review))
     return tuple(again)

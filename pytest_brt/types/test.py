@@ -191,9 +191,9 @@ class OracleKind(StrEnum):
 class Oracle:
     """Why a test's failure is held to be the bug."""
 
-    kind: OracleKind
+    kind: OracleKind = OracleKind.WRITTEN
     #: One sentence for the reader, from the report; becomes the test's docstring.
-    sentence: str
+    sentence: str = "Taken as it was written."
 
 
 class Author(StrEnum):
@@ -234,9 +234,9 @@ class CandidateTest:
     #: Function name, with the class in front where there is one ("TestX::test_y").
     name: str
     #: Id of the issue, or "" for tests a person gave.
-    issue: str
+    issue: str = ""
     origin: Origin
-    oracle: Oracle
+    oracle: Oracle = Oracle()
     #: Where the module is placed in the tree.
     path: str
     #: A whole test module that stands alone; None when `path` already holds it.

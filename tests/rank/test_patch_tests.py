@@ -47,7 +47,7 @@ def patch_of(root: Path, name: str, files: dict[str, str], source: str = "") -> 
 
 def judged(engine: Runner, patches: list[Patch]) -> tuple[JudgedTest, ...]:
     root = Path(engine.subject.root)
-    tests = find_patch_tests(patches, root)
+    tests = find_patch_tests(patches, root, "")
     return judge_patch_tests(tests, tuple(touched_of(patches, root)), engine, None, 2)
 
 
