@@ -47,8 +47,8 @@ def remarks_on(
         path, new = root / change.path, change.content or b""
         if path.suffix == ".py":
             old = path.read_bytes() if path.is_file() else b""
-            known = _tools(old)
-            names = [name for name in dict.fromkeys(_tools(new)) if name not in known]
+            # Nearly no patch names any, and to read the file before costs as much again.
+            names = [name for name in dict.fromkeys(_tools(new)) if name not in _tools(old)]
             if names:
                 shown = ", ".join(names[:_NAMES])
                 text = f"names what tests are run by: {shown} (read it, whatever its rank)"
@@ -89,8 +89,10 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
             # Whether a fixed text is a part of another asks for more than one value.
             case ast.Compare(ops=[ast.In() | ast.NotIn(), *_], comparators=sides):
                 pass
-        fixed = filter(is_literal, map(code_of, sides))
-        special = reported & _literals("\n".join(fixed))
+        fixed = "\n".join(filter(is_literal, map(code_of, sides)))
+        if not fixed:
+            continue
+        special = reported & _literals(fixed)
         if special and special - _literals(old):
             yield code_of(node)
 
