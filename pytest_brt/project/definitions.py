@@ -113,7 +113,7 @@ def read_facts(text: str, path: str = "", package: str = "") -> FileFacts:
 def read_imports(text: str, package: str = "") -> Sequence[Import]:
     """Return all imports of a file, those in functions too, at a tenth of the cost of parsing it.
 
-    Where a line of a text looks like one, they are those that bind names of the module.
+    A line of a docstring that could be one may be among them.
     """
     alone = read_facts("\n".join(_IMPORTS.findall(text)), package=package)
     return (alone if alone.imports else read_facts(text, package=package)).imports
