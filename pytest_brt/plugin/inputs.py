@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,9 @@ from pytest_brt.sandbox.sandbox import Sandbox, open_sandbox
 from pytest_brt.store import LastRun
 from pytest_brt.subject import demand_project, find_subject
 from pytest_brt.types import Issue, Patch, Review
+
+#: An added line of a patch, or the name of a changed file, that speaks of tests.
+_SPEAKS = re.compile(r"^\+.*(?:(?:\b|_)test|assert)", re.MULTILINE)
 
 
 def open_project(root: Path, options: Options) -> Runner:
@@ -191,9 +195,7 @@ def rankable(last: LastRun, patches: Iterable[Patch]) -> LastRun | None:
     """
     why = ""
     if not last.tests:
-        from pytest_brt.rank.patch_tests import may_bring_tests
-
-        if any(map(may_bring_tests, patches)):
+        if any(_SPEAKS.search(patch.text) for patch in patches):
             return None
         why = "the last run left no tests, and no patch brings one"
     elif all(t.review is Review.REJECTED for t in last.tests if t.judgement.candidate):

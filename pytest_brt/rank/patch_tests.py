@@ -6,7 +6,6 @@ patch, which was written to pass it, but as much as others of its kind about all
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -38,13 +37,6 @@ from pytest_brt.types.report import Reading
 _MOST = 20
 #: Wall-clock seconds of one of them, and of all.
 _EACH, _ALL = 20.0, 120.0
-#: An added line, or the name of a changed file, that speaks of tests.
-_SPEAKS = re.compile(r"^\+.*(?:(?:\b|_)test|assert)", re.MULTILINE)
-
-
-def may_bring_tests(patch: Patch) -> bool:
-    """Say, from its text alone, whether a patch may have tests in it."""
-    return _SPEAKS.search(patch.text) is not None
 
 
 def is_own(judged: JudgedTest, patch: Patch) -> bool:

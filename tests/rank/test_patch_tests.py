@@ -11,7 +11,7 @@ import pytest
 from pytest_brt.patches import canonical_diff
 from pytest_brt.patches.changes import touched_of
 from pytest_brt.rank.evaluate import evaluate
-from pytest_brt.rank.patch_tests import find_patch_tests, is_own, judge_patch_tests, may_bring_tests
+from pytest_brt.rank.patch_tests import find_patch_tests, is_own, judge_patch_tests
 from pytest_brt.sandbox.placing import Test, place_tests
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange, JudgedTest, Patch, Verdict
@@ -115,15 +115,3 @@ def test_fixtures_and_data_come_along(engine: Runner) -> None:
     other = patch_of(root, "c", {"core.py": RIGHT})
     cells = evaluate(other, tests, engine).cells
     assert [cell.verdict for cell in cells] == [Verdict.PASS, Verdict.PASS]
-
-
-@pytest.mark.parametrize(
-    ("text", "may"),
-    [
-        ("+++ b/tests/test_a.py\n+x\n", True),
-        ("+++ b/reproduce.py\n+assert f() == 1\n", True),
-        ("+++ b/pkg/core.py\n+x = 1\n", False),
-    ],
-)
-def test_whether_a_patch_may_bring_tests_is_seen_in_its_text(text: str, may: bool) -> None:
-    assert may_bring_tests(Patch(id="", name="", text=text)) is may
