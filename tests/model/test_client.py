@@ -46,11 +46,15 @@ def test_a_server_that_gives_one_reply_is_asked_for_the_others() -> None:
 def test_a_server_without_room_for_many_samples_is_asked_for_one_after_the_other() -> None:
     """As llama-server is with a model whose attention slides, once its prompt is long."""
     asked: list[int] = []
+    busy: list[int] = []
 
     def answer(request: dict[str, Any]) -> tuple[int, object]:
         asked.append(request.get("n", 1))
-        if asked[-1] > 1:
+        if asked[-1] > 1 or busy:
             return 500, {"error": {"message": "Context size has been exceeded."}}
+        busy.append(1)
+        time.sleep(0.05)
+        busy.clear()
         return echo(request)
 
     with serving(answer) as url:
