@@ -144,10 +144,20 @@ class Child(Server):
 # -- in the child --
 
 
+def _threads() -> int:
+    """Return how many cores to use: all but one.
+
+    Threads wait for each other at every step, so that one busy core makes all of them slow.
+    """
+    return max(2, os.cpu_count() or 1) - 1
+
+
 def _run_program(program: str, path: str, port: int, context: int) -> None:
-    options = f"--host 127.0.0.1 --port {port} --ctx-size {context} --parallel {_SLOTS}"
-    flags = "--kv-unified --jinja --no-webui --no-warmup --offline"
-    command = [program, "--model", path, *options.split(), *flags.split()]
+    options = (
+        f"--host 127.0.0.1 --port {port} --ctx-size {context} --parallel {_SLOTS} --threads "
+        f"{_threads()} --kv-unified --jinja --no-webui --no-warmup --offline"
+    )
+    command = [program, "--model", path, *options.split()]
     subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
 
 
@@ -157,6 +167,7 @@ def _run_package(path: str, port: int, context: int) -> None:
     params.model.path = path
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], port, [os.environ[_KEY]]
     params.n_ctx, params.n_parallel = context, _SLOTS
+    params.cpuparams.n_threads = _threads()
     params.kv_unified = params.use_jinja = params.offline = True
     params.warmup = params.ui = False
     server = package.Server(params)
@@ -167,7 +178,9 @@ def _run_package(path: str, port: int, context: int) -> None:
 def _run_llama_cpp(path: str, port: int, context: int) -> None:
     """Answer by the high-level API of llama-cpp-python, one request after the other."""
     package: Any = import_module(ENGINES["llama-cpp-python"])
-    llama = package.Llama(path, n_ctx=context, n_gpu_layers=-1, verbose=False)
+    llama = package.Llama(
+        path, n_ctx=context, n_gpu_layers=-1, n_threads=_threads(), verbose=False
+    )
     sizes = {name.rpartition(".")[2]: value for name, value in llama.metadata.items()}
     meta = {"n_ctx_train": int(sizes.get("context_length", 0))}
 

@@ -216,11 +216,11 @@ class Server:
         if status == 200:
             return text
         text = text[:2000]  # a refusal is short
-        if status >= 500 and request.n > 1 and _TOO_LONG.search(text):
-            # Its cache has no room for so many at once, as with a window that slides.
-            self.slots = 1
-            return self._post(replace(request, n=1), deadline)
         if _TOO_LONG.search(text):
+            if status >= 500 and request.n > 1:
+                # Its cache has no room for so many at once, as with a window that slides.
+                self.slots = 1
+                return self._post(replace(request, n=1), deadline)
             self.context = self.context * 3 // 4
             raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
         named = [

@@ -98,11 +98,10 @@ class _Maker:
 
     def reporters_tests(self) -> Iterator[_Made]:
         """Yield the tests that the report brings, but for those with names that nothing has."""
-        oracle = Oracle(sentence="The report brings this test.")
         for own in self.observed.reading.tests:
             if source := complete_test(own, self.observed.imports):
                 file = f"{self.stem}_{own.name.rpartition('::')[2]}.py"
-                yield self._test(own.name, file, source, oracle), Evidence.OWN_TEST
+                yield self._test(own.name, file, source, Oracle()), Evidence.OWN_TEST
 
     def tests(self, drafts: Iterable[Draft]) -> Iterator[_Made]:
         """Yield the best drafts as tests, each once."""

@@ -98,9 +98,10 @@ def with_review(judged: JudgedTest, review: Review) -> JudgedTest:
     judged = replace(judged, review=review)
     if review is Review.REJECTED:
         return dropped(judged, "rejected by you")
-    sure = replace(judged.judgement, confidence=1.0, evidence=None, measured=None)
-    is_sure = review is Review.ACCEPTED and sure.candidate
-    return replace(judged, judgement=sure) if is_sure else judged
+    if review is Review.ACCEPTED and judged.judgement.candidate:
+        sure = replace(judged.judgement, confidence=1.0, evidence=None, measured=None)
+        judged = replace(judged, judgement=sure)
+    return judged
 
 
 def rejudge(tests: tuple[JudgedTest, ...], engine: Runner) -> tuple[JudgedTest, ...]:
