@@ -15,9 +15,14 @@ from pytest_brt.types.note import value
 #: Characters; what is longer is generated data.
 _LONGEST = 600_000
 _ASSIGNMENT = ast.Assign | ast.AnnAssign
-#: A line that imports something, with those that it goes on in.
+#: A statement that imports something, and no sentence that begins with such a word.
 _IMPORTS = re.compile(
-    r"^[ \t]*((?:from[ \t]+[\w.]+[ \t]+)?import[ \t]*(?:\([^)]*\)|(?:\\\n|[^\n])*))", re.M
+    r"""^[ \t]*((?:from[ \t]+[\w.]+[ \t]+)?import(?:[ \t]|\\\n)*
+    (?:\([^)]{0,9999}\)
+    |[\w.*]+(?:(?:[ \t]|\\\n)+as[ \t]+\w+)?
+     (?:[ \t]*,(?:[ \t]|\\\n)*[\w.]+(?:(?:[ \t]|\\\n)+as[ \t]+\w+)?)*
+    ))[ \t]*(?=[;\#\n]|\Z)""",
+    re.MULTILINE | re.VERBOSE,
 )
 
 
