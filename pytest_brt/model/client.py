@@ -217,12 +217,13 @@ class Server:
             return text
         text = text[:2000]  # a refusal is short
         if _TOO_LONG.search(text):
-            if status >= 500 and request.n > 1:
+            if status < 500:
+                self.context = self.context * 3 // 4
+                raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
+            if request.n > 1:
                 # Its cache has no room for so many at once, as with a window that slides.
                 self.slots = 1
                 return self._post(replace(request, n=1), deadline)
-            self.context = self.context * 3 // 4
-            raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
         named = [
             one for one in _OPTIONAL if one in fields and re.search(rf"\b{one}\b", text)
         ]
