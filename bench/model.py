@@ -29,7 +29,7 @@ ANSWERS, TOKENS, CONTEXT = 16, 48, 4096
 PROMPT = "def clamp(value, low, high):\n    return max(low, min(value, low))\n\n" * 16
 _WORDS = {"type": "string", "maxLength": 400}
 #: How a token is chosen, as `Model` has it: of the whole vocabulary.
-_CHOICE = {"temperature": 0.7, "top_p": 0.95, "top_k": 0, "min_p": 0}
+_SAMPLING = {"temperature": 0.7, "top_p": 0.95, "top_k": 0, "min_p": 0}
 _FORM = json.dumps(
     {"type": "object", "properties": {"words": _WORDS}, "required": ["words"]}
 )
@@ -49,7 +49,7 @@ def started(server: Server | None) -> int:
     return server.process.pid
 
 
-def length_of(server: Server, texts: Sequence[str]) -> int:
+def count_tokens(server: Server, texts: Sequence[str]) -> int:
     """Return how many tokens some replies have: llama-server tells it of the first alone."""
     connection = http.client.HTTPConnection(server.host, server.port)
     headers = {
@@ -76,7 +76,7 @@ def ours(path: str, engine: str, schema: str) -> float:
     spent = cpu_of(pid) + time.process_time() - begin
     tokens = usage.cost.tokens
     if model.server and engine == "llama-server":
-        tokens = length_of(model.server, [reply.text for reply in replies])
+        tokens = count_tokens(model.server, [reply.text for reply in replies])
     model.close()
     return spent / tokens
 
@@ -89,17 +89,17 @@ def server(path: str, schema: str) -> float:
         "messages": [{"role": "user", "content": PROMPT}],
         "max_tokens": TOKENS,
         "n": 8,
-        **_CHOICE,
+        **_SAMPLING,
     }
     if schema:
         form = {"name": "reply", "schema": json.loads(schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
-    begin, tokens = cpu_of(pid), 0
+    begin, texts = cpu_of(pid), []
     for number in range(0, ANSWERS, 8):  # the same answers
         _, text = child.send("/chat/completions", 3600, body | {"seed": number})
-        choices = json.loads(text)["choices"]
-        tokens += length_of(child, [one["message"]["content"] for one in choices])
+        texts += [one["message"]["content"] for one in json.loads(text)["choices"]]
     spent = cpu_of(pid) - begin
+    tokens = count_tokens(child, texts)
     child.close()
     return spent / tokens
 
@@ -115,7 +115,7 @@ def package(path: str, schema: str) -> float:
             max_tokens=TOKENS,
             seed=seed,
             response_format=form,
-            **_CHOICE,
+            **_SAMPLING,
         )
         tokens += told["usage"]["completion_tokens"]
     return (time.process_time() - begin) / tokens
