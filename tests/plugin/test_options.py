@@ -10,8 +10,11 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.errors import UsageProblem
+from pytest_brt.plugin.inputs import rankable
 from pytest_brt.plugin.option_list import OPTIONS, SETTINGS, declaration, destination, is_ours
 from pytest_brt.plugin.options import Options, read_options
+from pytest_brt.store import LastRun
+from pytest_brt.types import Patch
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -159,3 +162,8 @@ def test_a_command_lists_its_options(
     with pytest.raises(SystemExit):
         main([name, "--help"])
     assert f"  {option} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["tests/test_a.py\n+x\n", "reproduce.py\n+assert f() == 1\n"])
+def test_whether_patches_may_bring_tests_is_seen_in_their_text(text: str) -> None:
+    assert rankable(LastRun(), [Patch(id="", name="", text=f"+++ b/{text}")]) is None
