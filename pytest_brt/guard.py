@@ -46,7 +46,7 @@ _LEAST = 0.001
 #: How many times as long as its CPU seconds what runs may take, and wall-clock seconds in any case.
 _MOST_CROWDED, _LEAST_WALL = 4.0, 5.0
 #: Test files that are run first on the unpatched tree.
-_FIRST_FILES = 8
+_FIRST_FILES = 4
 #: How much more the name of a test file says than a word in it.
 _PLACE = 3
 _WATCHING = "the existing tests take too long: watching which lines they run"
@@ -121,8 +121,8 @@ class Guard:
     #: What the patches change.
     pool: tuple[Touched, ...] = ()
     _: KW_ONLY
-    #: What the tests of each patch may take; the search on the unpatched tree may take twice as
-    #: long, and where the suite is cut besides `LOOKING` times as long.
+    #: What the tests of each patch may take; the search on the unpatched tree may take as long,
+    #: and where the suite is cut besides twice as long.
     seconds: float = EACH
     #: Is told what is done.
     say: Callable[[str], None] = lambda _: None
@@ -237,15 +237,15 @@ class Guard:
         patch has time for; twice as many where lines are watched, as some run none of those.
         """
         self.say(_WATCHING if watch else "running existing tests without a patch")
-        enough = self.seconds * (LOOKING / 2 if watch else 1)
+        enough = self.seconds * (2 if watch else 1)
         seconds = max(_LEAST_WALL, LOOKING * self.seconds * _MOST_CROWDED)
         targets = [Test(id=path, path=path) for path in files]
         runs: list[TestRun] = []
         end, size, cpu = time.monotonic() + seconds, _FIRST_FILES, 0.0
         while targets and cpu <= enough and (left := end - time.monotonic()) > 0:
-            # What starts a process counts, too: no more than as much again.
-            most = 2 * enough - cpu
-            some = self.engine.run(targets[:size], seconds=left, cpu=most, watch=watch)
+            some = self.engine.run(
+                targets[:size], seconds=left, cpu=enough - cpu, watch=watch
+            )
             runs += some
             cpu += sum(run.cpu for run in some)
             if any(run.cause.code is CauseCode.TREE_TOO_SLOW for run in some):

@@ -15,6 +15,7 @@ from pytest_brt.pysource.parse import (
     IMPORTS,
     Function,
     code_of,
+    decode,
     is_test_class,
     parse_or_empty,
 )
@@ -89,6 +90,15 @@ def changed_places(before: bytes, after: bytes) -> tuple[set[str], int]:
             return names, (2 << len(before.splitlines())) - 2
         bits |= old.get((name, code), 0)
     return names, bits
+
+
+def changed_code(before: bytes, after: bytes) -> str:
+    """Return the code of the functions and statements that are new in a file or changed.
+
+    What stands beside functions in a class is without it; a file that is no Python is as it is.
+    """
+    old, new = _places(before), _places(after)
+    return "\n".join(part[1] for part in new if part not in old) if new else decode(after)
 
 
 @lru_cache  # all patches change the same files

@@ -45,30 +45,30 @@ def without_asserted_bugs(
     It is about the same call as a bug test of `tests` that is believed, written alike, and no
     program meets both.
     """
-    asked = [
-        (claim, judged.test.name)
+    asked = {
+        claim: judged.test.name
         for judged in tests
         if judged.judgement.counts
         for claim in _claims(judged.test.source or "")
-    ]
+    }
     bugs: dict[str, AssertedBug] = {}
     for regression in guarded.regressions:
         name = regression.test
         source = (root / name.partition("::")[0]).read_bytes()
-        for claim, (other, bug_test) in product(_claims(source, regression.line), asked):
+        for claim, other in product(_claims(source, regression.line), asked):
             if claim.excludes(other):
-                bugs[name] = AssertedBug(test=name, call=claim.call, bug_test=bug_test)
+                bugs[name] = AssertedBug(test=name, call=claim.call, bug_test=asked[other])
     kept = tuple(one for one in guarded.regressions if one.test not in bugs)
     return replace(guarded, regressions=kept, disputed=tuple(bugs.values()))
 
 
-def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
+def _claims(source: str | bytes, line: int = 0) -> Iterator[_Claim]:
     """Yield what the statements of functions claim; with a line, the statement there alone.
 
     What is assigned to a name stands in its place.
     """
     for function in ast.walk(parse_or_empty(source)):
-        if not isinstance(function, Function):
+        if not isinstance(function, Function) or (line and not covers(function, line)):
             continue
         values: dict[str, str] = {}
         for node in function.body:
@@ -78,7 +78,7 @@ def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
                 # Of a name that is assigned again it is not known what it stands for.
                 is_kept = name not in values and len(code) < _LONGEST
                 values[name] = code.partition(" = ")[2] if is_kept else name
-            elif line is None or covers(node, line):
+            elif not line or covers(node, line):
                 yield from _claimed(code)
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
-from pytest_brt.pysource.parse import code_of, decode, is_literal, parse_or_empty
+from pytest_brt.patches.changes import changed_code
+from pytest_brt.pysource.parse import code_of, is_literal, parse_or_empty
 from pytest_brt.types import Author, FileChange, JudgedTest, Note
 
 #: Code of the remark about a patch that handles the reported input alone.
@@ -47,8 +48,11 @@ def remarks_on(
         path, new = root / change.path, change.content or b""
         if path.suffix == ".py":
             old = path.read_bytes() if path.is_file() else b""
-            # Nearly no patch names any, and to read the file before costs as much again.
-            names = [name for name in dict.fromkeys(_tools(new)) if name not in _tools(old)]
+            names = [
+                name
+                for name in dict.fromkeys(_tools(old, new))
+                if name not in _tools(b"", old)
+            ]
             if names:
                 shown = ", ".join(names[:_NAMES])
                 text = f"names what tests are run by: {shown} (read it, whatever its rank)"
@@ -56,10 +60,9 @@ def remarks_on(
             yield from map(special_note, islice(special_cases(old, new, tests), 1))
 
 
-def _tools(content: bytes) -> list[str]:
-    """Return what a module's code names of the tools that run tests, without comments."""
-    code = code_of(parse_or_empty(content)) or decode(content)
-    return [match[0] for match in _TOOLS.finditer(code)]
+def _tools(old: bytes, new: bytes) -> list[str]:
+    """Return what the new code of a module names of the tools that run tests, comments left out."""
+    return [match[0] for match in _TOOLS.finditer(changed_code(old, new))]
 
 
 def special_note(shown_by: str) -> Note:
@@ -73,11 +76,12 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
     Such a one asks whether something equals a value that a test holds, and the file did not hold
     before. A test that is no bug test holds what is reported, too, unless a model wrote it.
     """
-    reported: set[str] = set()
-    for judged in tests:
-        if judged.judgement.candidate or judged.test.origin.author is not Author.MODEL:
-            reported |= _literals(judged.test.source or "")
-    for node in ast.walk(parse_or_empty(new)) if old else ():
+    sources = [
+        judged.test.source or ""
+        for judged in tests
+        if judged.judgement.candidate or judged.test.origin.author is not Author.MODEL
+    ]
+    for node in ast.walk(parse_or_empty(changed_code(old, new))) if old else ():
         sides: list[ast.expr] = []
         match node:
             case ast.MatchValue(value=value):
@@ -89,17 +93,16 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
             # Whether a fixed text is a part of another asks for more than one value.
             case ast.Compare(ops=[ast.In() | ast.NotIn(), *_], comparators=sides):
                 pass
-        fixed = "\n".join(filter(is_literal, map(code_of, sides)))
-        if not fixed:
-            continue
-        special = reported & _literals(fixed)
-        if special and special - _literals(old):
+        fixed = _literals(*filter(is_literal, map(code_of, sides)))
+        new_here = fixed and fixed - _literals(old)
+        if new_here and new_here & _literals(*sources):
             yield code_of(node)
 
 
-def _literals(code: str | bytes) -> set[str]:
+def _literals(*codes: str | bytes) -> set[str]:
     """Return the numbers, texts and containers in code that say something, as Python shows them."""
     kinds = ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict
-    nodes = (node for node in ast.walk(parse_or_empty(code)) if isinstance(node, kinds))
+    trees = map(parse_or_empty, codes)
+    nodes = (node for node in chain(*map(ast.walk, trees)) if isinstance(node, kinds))
     texts = filter(is_literal, map(code_of, nodes))
     return {text.removeprefix("b") for text in texts if not _USUAL.fullmatch(text)}

@@ -79,7 +79,7 @@ class Runner:
             reverse: the last test is run first.
             test_seconds: wall-clock seconds of one test, where that is to be less than usual.
             seconds: the same of all tests.
-            cpu: seconds of the processor, after which a process runs no further test.
+            cpu: seconds of the processor in tests, after which a process runs no further one.
             watch: files of which each test is to tell the lines that it executes; tests that
                 execute much of them take several times as long.
         """

@@ -105,7 +105,7 @@ class Scratch:
                     self._copy_project(folder)
                     folder.rename(self._first)
                     folder.mkdir(0o700)
-                _run("cp", "-a", f"{self._first}/.", str(folder))
+                _run("cp", "-dpR", f"{self._first}/.", str(folder))
                 for change in sorted(
                     changes, key=lambda change: change.content is not None
                 ):

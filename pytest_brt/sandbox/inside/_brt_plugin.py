@@ -146,7 +146,8 @@ class Plugin:
         spent = [now - before for now, before in zip(os.times(), self.began)]
         self.report.update(self.origins(), ran=self.monitor.take())
         self.send("end", node=nodeid, seconds=spent[4], cpu=sum(spent[:4]), **self.report)
-        if sum(os.times()[:4]) > self.order["cpu"]:
+        self.order["cpu"] -= sum(spent[:4])
+        if self.order["cpu"] < 0:
             self.send("spent")
             self.session.shouldstop = "the processor's time for all tests is over"
 
