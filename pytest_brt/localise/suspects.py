@@ -24,9 +24,8 @@ from pytest_brt.project.terms import IDENTIFIER, TOKEN, Chunk, split_identifier,
 from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.types import BlockKind, Frame, Issue, Note, Place, Raised
 
-#: What a term weighs by where in a report it stands: between backticks in a sentence it is named,
-#: and a message is what an exception says.
-TITLE, NAMED, CODE, MESSAGE, PROSE, OUTPUT = 2.25, 1.5, 1.0, 0.9, 0.7, 0.4
+#: What a term weighs by where in a report it stands: between backticks in a sentence it is named.
+TITLE, NAMED, CODE, PROSE, OUTPUT = 2.25, 1.5, 1.0, 0.7, 0.4
 _OF_BLOCK = {
     BlockKind.PROSE: PROSE,
     BlockKind.HEADING: PROSE,
@@ -64,8 +63,8 @@ _TOLD = 4
 #: Places in all.
 _MAX_PLACES = 30
 #: What a file has in common with the report: so many of its chunks, the best, and what share of
-#: that each of them gets.
-_BEST_CHUNKS, _OF_FILE = 3, 0.1
+#: that each of them gets; what more of it counts where the first place is chosen.
+_BEST_CHUNKS, _OF_FILE, _OF_FIRST = 3, 0.1, 0.3
 #: What it is worth that the report names the file.
 _NAMED_FILE = 0.3
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
@@ -99,13 +98,11 @@ def query_of(issue: Issue) -> Mapping[str, float]:
 def texts_of(issue: Issue) -> Iterator[tuple[float, str]]:
     """Yield the texts of a report, with what a term in them weighs."""
     yield TITLE, issue.title
-    yield MESSAGE, " ".join(raised.message for raised in read_tracebacks(issue.text))
     for block in issue.blocks:
         text = _NOISE.sub(" ", block.text)
-        weight = _OF_BLOCK.get(block.kind, OUTPUT)
         if block.kind is not BlockKind.TRACEBACK:  # its frames are places, and no words
-            yield weight, text
-        if weight == PROSE:
+            yield _OF_BLOCK.get(block.kind, OUTPUT), text
+        if block.kind is BlockKind.PROSE:
             yield NAMED, " ".join(_TICKED.findall(text))
 
 
@@ -123,6 +120,7 @@ def find_suspects(
     which it ended. Only `paths` are looked at, where any are named.
     """
     shares = index.shares(query_of(issue))
+    common = _in_common(shares)
     clues: defaultdict[Chunk, list[Note]] = defaultdict(list)
     scores: defaultdict[Chunk, float] = defaultdict(float)
     for chunk, score, code, text in (  # those that say most come first
@@ -132,38 +130,50 @@ def find_suspects(
         ),
         *_run(ran),
         *_files_named(issue.text, index, shares),
-        *_words_shared(issue, shares),
+        *_words_shared(issue, shares, common),
     ):
         if not paths or chunk.path in paths:
             clues[chunk].append(Note(code=code, text=text))
             scores[chunk] += score
     top = max(scores.values(), default=1.0)
     likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
-    likely.sort(key=lambda one: (-scores[one], one.path, one.line))
+    # The file says more of the first place than of the others.
+    first = max(
+        likely, key=lambda one: scores[one] + _OF_FIRST * common[one.path], default=None
+    )
+    likely.sort(key=lambda one: (one != first, -scores[one], one.path, one.line))
     return tuple(
         Place(**one._asdict(), score=round(scores[one] / top, 4), clues=tuple(clues[one]))
         for one in likely[:_MAX_PLACES]
     )
 
 
-def _words_shared(issue: Issue, shares: Shares) -> Iterator[Evidence]:
-    """Yield the chunks that have words of a report, by what these are worth there.
-
-    What they are worth in the best chunks of its file counts a little, too.
-    """
-    words = reversed(IDENTIFIER.findall(issue.text))
-    spelled = {term: word for word in words for term in terms_of(word)}
+def _in_common(shares: Shares) -> Counter[str]:
+    """Return what the best chunks of each file have in common with a report."""
     files: defaultdict[str, list[float]] = defaultdict(list)
     for chunk, own in shares.items():
         files[chunk.path].append(sum(own.values()))
     best = max(map(max, files.values()), default=1.0)
+    return Counter(
+        {path: sum(sorted(worth)[-_BEST_CHUNKS:]) / best for path, worth in files.items()}
+    )
+
+
+def _words_shared(
+    issue: Issue, shares: Shares, common: Mapping[str, float]
+) -> Iterator[Evidence]:
+    """Yield the chunks that have words of a report, by what these are worth there.
+
+    What its file has in common with it counts a little, too.
+    """
+    words = reversed(IDENTIFIER.findall(issue.text))
+    spelled = {term: word for word in words for term in terms_of(word)}
+    best = max((sum(own.values()) for own in shares.values()), default=1.0)
     for chunk, own in shares.items():
-        worth = sum(own.values()) + _OF_FILE * sum(
-            sorted(files[chunk.path])[-_BEST_CHUNKS:]
-        )
+        worth = sum(own.values()) / best + _OF_FILE * common[chunk.path]
         told = dict.fromkeys(spelled.get(term, term) for term in most_telling(own)[:_TOLD])
         text = f"shares {', '.join(told)} with the report"
-        yield chunk, worth / best, "shared-words", text
+        yield chunk, worth, "shared-words", text
 
 
 def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[Evidence]:

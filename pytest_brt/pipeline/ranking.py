@@ -17,7 +17,6 @@ from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
 from pytest_brt.rank.variations import (
-    count_compared,
     find_difference,
     find_existing_calls,
     find_remarks,
@@ -108,7 +107,6 @@ class Ranking:
             ranks=ranks,
             values=find_values(ranks, self.calls, tests),
             tellings=() if record.not_run else self._tell_apart(ranks),
-            tried=count_compared(ranks, self.calls),
         )
 
     def _tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:

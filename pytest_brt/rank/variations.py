@@ -286,18 +286,6 @@ def _gives(given: Mapping[str, Outcome]) -> tuple[Given, ...]:
     )
 
 
-def count_compared(ranks: Sequence[Rank], calls: Iterable[Variation]) -> int:
-    """Return how many calls give something on several patches that can be compared.
-
-    None is what is given by a call that is made for what it does.
-    """
-    return sum(
-        any(one.raised or one.text not in ("", "None") for one in gives.values())
-        for _, gives in _rows(ranks, calls)
-        if len(gives) > 1
-    )
-
-
 def _rows(
     ranks: Sequence[Rank], calls: Iterable[Variation]
 ) -> list[tuple[Variation, dict[str, Outcome]]]:

@@ -163,17 +163,13 @@ def answer_ranking(record: RunRecord) -> Answer:
     if missing := len(record.not_run):
         text = f"No answer yet: {missing} of {len(record.ranks) + missing} patches did not run."
         answer = Answer(status=Status.UNFINISHED, text=text)
-    return replace(answer, text=" ".join([answer.text, *_more(record, answer)]))
+    return replace(answer, text=" ".join([answer.text, *_more(record)]))
 
 
-def _more(record: RunRecord, answer: Answer) -> Iterator[str]:
+def _more(record: RunRecord) -> Iterator[str]:
     """Yield what else there is to say of a ranking, a sentence each."""
     for telling in record.tellings:
         yield f"They differ: {call_words(telling)}."
-    is_untested = answer.reason is not None and answer.reason.code == "no-bug-test"
-    is_open = answer.status is Status.TIE or is_untested
-    if is_open and record.tried and not record.tellings:
-        yield f"No difference was found in {count(record.tried, 'call')}."
     guards = [rank.result.guarded for rank in record.ranks if rank.result.guarded]
     for bug in {bug.test: bug for guarded in guards for bug in guarded.disputed}.values():
         yield (

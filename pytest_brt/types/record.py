@@ -209,5 +209,3 @@ class RunRecord:
     values: tuple[Telling, ...] = ()
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...] = ()
-    #: How many calls were tried on patches to find one.
-    tried: int = 0

@@ -63,12 +63,8 @@ ValueError: 3
 
 def test_traceback(index: Index) -> None:
     first, second = suspects(TRACEBACK, index)[:2]
-    assert (first.path, first.function, first.line, first.end_line) == (
-        "pkg/core/numbers.py",
-        "round_up",
-        1,
-        3,
-    )
+    place = (first.path, first.function, first.line, first.end_line)
+    assert place == ("pkg/core/numbers.py", "round_up", 1, 3)
     assert first.clues[0].text == "the traceback ends in round_up"
     assert (second.path, second.function) == ("pkg/core/shapes.py", "Circle.area")
     assert first.score > second.score
@@ -88,12 +84,9 @@ def test_named_file_and_words(index: Index) -> None:
     assert named[0].path == "pkg/core/numbers.py"
     module = suspects("Odd\n\nSee pkg.core.numbers for it.", index)
     assert module[0].path == "pkg/core/numbers.py"
-    words = suspects("No borders around the table\n\nNothing else.", index)
-    assert (words[0].path, words[0].function, words[0].clues) == (
-        "pkg/text.py",
-        "render",
-        (Note(code="shared-words", text="shares borders, table with the report"),),
-    )
+    words = suspects("No borders around the table\n\nNothing else.", index)[0]
+    assert (words.path, words.function) == ("pkg/text.py", "render")
+    assert words.clues == (Note(code="shared-words", text="shares borders, table with the report"),)
 
 
 def test_of_two_alike_the_one_in_a_file_with_more_of_the_report_comes_first(tmp_path: Path) -> None:
@@ -102,6 +95,15 @@ def test_of_two_alike_the_one_in_a_file_with_more_of_the_report_comes_first(tmp_
     with open_index(tmp_path) as index:
         first = suspects("draw_border is off\n\nThe column is too narrow.", index)[0]
     assert (first.path, first.function) == ("pkg/table.py", "draw_border")
+
+
+def test_the_first_place_is_in_the_file_with_more_of_the_report(tmp_path: Path) -> None:
+    table = "def draw_border(): ...\ndef column_width(): ...\ndef row_width(): ...\n"
+    write_tree(tmp_path, {"pkg/box.py": "def draw_border(narrow): ...\n", "pkg/table.py": table})
+    with open_index(tmp_path) as index:
+        first, second, *_ = suspects("draw_border is off\n\nColumn, row: too narrow.", index)
+    assert [first.path, second.path] == ["pkg/table.py", "pkg/box.py"]
+    assert first.score < second.score
 
 
 def test_only_the_product_is_suspected(index: Index) -> None:
@@ -177,10 +179,8 @@ def test_a_term_weighs_what_its_best_place_says() -> None:
 
 
 def test_noise_is_left_out() -> None:
-    found = weights(
-        "Odd\n\n<!-- fill in the template -->\nSee https://example.org/wiki. It is a bug.\n\n"
-        '```\n  File "/home/me/unrelated.py", line 3, in go_on\n```\n'
-    )
+    text = "Odd\n\n<!-- fill in the template -->\nSee https://example.org/wiki. It is a bug.\n\n"
+    found = weights(f'{text}```\n  File "/home/me/unrelated.py", line 3, in go_on\n```\n')
     assert not {"template", "wiki", "bug", "unrelated"} & set(found)
 
 
