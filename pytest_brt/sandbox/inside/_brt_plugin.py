@@ -29,7 +29,7 @@ class Plugin:
         self.monitor = None
         #: What is reported of the running test, and the times at which it began.
         self.report = {}
-        self.began = os.times()
+        self.began = None
         self.session = None
 
     def phase(self, when, report, excinfo):
@@ -146,7 +146,7 @@ class Plugin:
         spent = [now - before for now, before in zip(os.times(), self.began)]
         self.report.update(self.origins(), ran=self.monitor.take())
         self.send("end", node=nodeid, seconds=spent[4], cpu=sum(spent[:4]), **self.report)
-        self.order["cpu"] -= sum(spent[:4])
+        self.order["cpu"] -= sum(spent[:4]) + 0.001  # for reporting it
         if self.order["cpu"] < 0:
             self.send("spent")
             self.session.shouldstop = "the processor's time for all tests is over"
