@@ -95,7 +95,7 @@ def changed_places(before: bytes, after: bytes) -> tuple[set[str], int]:
 def changed_code(before: bytes, after: bytes) -> str:
     """Return the code of the functions and statements that are new in a file or changed.
 
-    What stands beside functions in a class is without it; a file that is no Python is as it is.
+    What is in a class comes without its head; a file that is no Python comes as it is.
     """
     old, new = _places(before), _places(after)
     return "\n".join(part[1] for part in new if part not in old) if new else decode(after)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
@@ -54,9 +55,10 @@ def remarks_on(
                 if name not in _tools(b"", old)
             ]
             if names:
-                shown = ", ".join(names[:_NAMES])
-                text = f"names what tests are run by: {shown} (read it, whatever its rank)"
-                yield Note(code="names-test-tools", text=text)
+                shown = f"{', '.join(names[:_NAMES])} (read it, whatever its rank)"
+                yield Note(
+                    code="names-test-tools", text=f"names what tests are run by: {shown}"
+                )
             yield from map(special_note, islice(special_cases(old, new, tests), 1))
 
 
@@ -76,11 +78,12 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
     Such a one asks whether something equals a value that a test holds, and the file did not hold
     before. A test that is no bug test holds what is reported, too, unless a model wrote it.
     """
-    sources = [
+    sources = (
         judged.test.source or ""
         for judged in tests
         if judged.judgement.candidate or judged.test.origin.author is not Author.MODEL
-    ]
+    )
+    reported = {*chain(*map(_literals, sources))} - _literals(old)
     for node in ast.walk(parse_or_empty(changed_code(old, new))) if old else ():
         sides: list[ast.expr] = []
         match node:
@@ -93,16 +96,17 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
             # Whether a fixed text is a part of another asks for more than one value.
             case ast.Compare(ops=[ast.In() | ast.NotIn(), *_], comparators=sides):
                 pass
-        fixed = _literals(*filter(is_literal, map(code_of, sides)))
-        new_here = fixed and fixed - _literals(old)
-        if new_here and new_here & _literals(*sources):
+        fixed = "\n".join(filter(is_literal, map(code_of, sides)))
+        if fixed and reported & _literals(fixed):
             yield code_of(node)
 
 
-def _literals(*codes: str | bytes) -> set[str]:
+@lru_cache(
+    maxsize=1024
+)  # all patches change the same files, and are read for the same tests
+def _literals(code: str | bytes) -> frozenset[str]:
     """Return the numbers, texts and containers in code that say something, as Python shows them."""
     kinds = ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict
-    trees = map(parse_or_empty, codes)
-    nodes = (node for node in chain(*map(ast.walk, trees)) if isinstance(node, kinds))
+    nodes = (node for node in ast.walk(parse_or_empty(code)) if isinstance(node, kinds))
     texts = filter(is_literal, map(code_of, nodes))
-    return {text.removeprefix("b") for text in texts if not _USUAL.fullmatch(text)}
+    return frozenset(text.removeprefix("b") for text in texts if not _USUAL.fullmatch(text))
