@@ -180,11 +180,7 @@ def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[E
     """Yield the chunks of files that the text names by path or as a dotted module."""
     found: dict[str, str] = {}
     for name in _NAME.findall(text):
-        path = (
-            index.layout.find_path(name)
-            if name.endswith(".py")
-            else index.layout.path_of(name)
-        )
+        path = index.layout.find_path(name) or index.layout.path_of(name)
         if path and not path.endswith("__init__.py"):
             found[path] = f"the report names {name}"
     for chunk in chunks:
@@ -281,8 +277,7 @@ def host_of(source: str, index: Index, fails_in: str = "") -> str:
 
     def score(path: str) -> float:
         name = {*split_identifier(PurePosixPath(path).stem)} - {"test", "tests"}
-        fits = _NAME_FITS if name and name <= words else 0.0
-        return fits + sum(
+        return _NAME_FITS * (set() < name <= words) + sum(
             math.log(1 + len(hosts) / having[token]) for token in shared[path]
         )
 
@@ -294,7 +289,6 @@ def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> 
 
     Its prose is asked where its code names nothing that a test has.
     """
-    texts, path = list(texts_of(issue)), suspects[0].path if suspects else ""
-    code = "\n".join(text for weight, text in texts if weight >= CODE)
-    prose = "\n".join(text for _, text in texts)
-    return host_of(code, index, path) or host_of(prose, index, path)
+    code = "\n".join(text for weight, text in texts_of(issue) if weight >= CODE)
+    path = suspects[0].path if suspects else ""
+    return host_of(code, index, path) or host_of(issue.text, index, path)

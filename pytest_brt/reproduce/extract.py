@@ -38,6 +38,11 @@ _ADDED = re.compile(r"^\+(?!\+\+ )(.*)", re.MULTILINE)
 _RUNS = re.compile(
     r"if __name__|pytestmark|(?:pytest\.main|unittest\.main|test\w*|sys\.exit|exit)\("
 )
+#: A class of tests without the base by which pytest would know it, or could run what it calls.
+_BASELESS = re.compile(
+    r"^class ((?!Test)\w*Test\w*|\w*Test\w*(?=:\n(?:.*\n)*?.*\bself\.assert)):",
+    re.MULTILINE,
+)
 _HIDING = re.compile(r"\.(?:xfail|skip|skipif|skipIf|skipUnless|expectedFailure)\b")
 #: Definitions that do something though nobody names them.
 _ACTING = re.compile(r"autouse|__future__|import \*")
@@ -109,9 +114,14 @@ def split_tests(code: str) -> Iterator[tuple[str, str]]:
     Raises:
         SyntaxError: it is not Python.
     """
+    code = _BASELESS.sub(r"class \1(unittest.TestCase):", code)
     tree = parse(code)
-    marks = [mark for one in ast.walk(tree) for mark in getattr(one, "decorator_list", ())]
-    hiding = [mark for mark in marks if _HIDING.search(code_of(mark).partition("(")[0])]
+    hiding = [
+        mark
+        for one in ast.walk(tree)
+        for mark in getattr(one, "decorator_list", ())
+        if _HIDING.search(code_of(mark).partition("(")[0])
+    ]
     running = [node for node in tree.body if _RUNS.match(code_of(node))]
     code = without(code, [*hiding, *running])
     found = list(find_tests(parse(code).body))
@@ -154,8 +164,12 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str]
     """
     if host is None:
         host = host_of(source, index)
-    imports = [node for node in parse(source).body if isinstance(node, ast.ImportFrom)]
-    bare = without(source, [one for one in imports if not can_import(one, index)])
+    failing = [
+        node
+        for node in parse(source).body
+        if isinstance(node, ast.ImportFrom) and not can_import(node, index)
+    ]
+    bare = without(source, failing)
     found = resolve(_with_helpers(bare, host, index), index, near=host)
     found = re.sub(
         r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M

@@ -123,7 +123,8 @@ class Libro:
         )
         replies = bench.model.complete(request)
         origin = Origin(strategy="libro", model=bench.model.name)
-        folder, host = bench.engine.subject.test_root, findings.host or None
+        folder = bench.engine.subject.test_root
+        host = (findings.host if self.in_auto else bench.host) or None
         for reply in replies:
             reported: Sampled | None = None
             for test in read_tests(

@@ -88,6 +88,16 @@ def test_libro_shows_what_samples_agree_on(project: Project, play: Play) -> None
     assert FILES["tests/test_interval.py"].strip().replace("\n\n\n", "\n\n") in model.asked[0]
 
 
+def test_a_sample_joins_the_file_that_defines_its_fixture(make: Make, play: Play) -> None:
+    fixture = "import pytest\n\n\n@pytest.fixture\ndef bounds():\n    return 0, 10\n"
+    path, test = "tests/test_bounds.py", "\n\ndef test_bounds(bounds):\n    assert bounds\n"
+    project = make({**FILES, "issue.md": SLIDERS_REPORT, path: fixture + test})
+    model = play(code("def test_inside(bounds):\n    assert clamp(5, *bounds) == 5\n"))
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=libro", "--brt-samples=1")
+    assert run.report.first.host == path
+    assert is_right(project, run.report.first, CLAMP_FIXED)
+
+
 def test_invert_turns_a_passing_test_round(project: Project, play: Play) -> None:
     model = play("Call clamp(5, 0, 10), which gives 0 now.", PASSES, RIGHT)
     run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=invert")
