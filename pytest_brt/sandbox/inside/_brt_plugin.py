@@ -111,7 +111,7 @@ class Plugin:
             for thread in threading.enumerate():  # as Python does when it ends
                 if not (thread.daemon or thread is threading.main_thread()):
                     thread.join()
-            os._exit(pytest.ExitCode.INTERRUPTED)
+            os._exit(2)  # as when it is interrupted, in any version of pytest
         return True
 
     def pytest_runtest_logstart(self, nodeid, location):
@@ -165,7 +165,9 @@ class Plugin:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session):
         """End the process: nobody reads what is summed up, for which plugins import much."""
-        session.config.get_terminal_writer().flush()
+        writer = session.config.get_terminal_writer()
+        if hasattr(writer, "flush"):  # else it does so by itself
+            writer.flush()
         os._exit(session.exitstatus)
 
 
