@@ -180,7 +180,11 @@ def _files_named(text: str, index: Index, chunks: Iterable[Chunk]) -> Iterator[E
     """Yield the chunks of files that the text names by path or as a dotted module."""
     found: dict[str, str] = {}
     for name in _NAME.findall(text):
-        path = index.layout.find_path(name) or index.layout.path_of(name)
+        path = (
+            index.layout.find_path(name)
+            if name.endswith(".py")
+            else index.layout.path_of(name)
+        )
         if path and not path.endswith("__init__.py"):
             found[path] = f"the report names {name}"
     for chunk in chunks:
