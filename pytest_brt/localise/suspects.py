@@ -100,9 +100,10 @@ def texts_of(issue: Issue) -> Iterator[tuple[float, str]]:
     yield TITLE, issue.title
     for block in issue.blocks:
         text = _NOISE.sub(" ", block.text)
+        weight = _OF_BLOCK.get(block.kind, OUTPUT)
         if block.kind is not BlockKind.TRACEBACK:  # its frames are places, and no words
-            yield _OF_BLOCK.get(block.kind, OUTPUT), text
-        if block.kind is BlockKind.PROSE:
+            yield weight, text
+        if weight == PROSE:
             yield NAMED, " ".join(_TICKED.findall(text))
 
 

@@ -49,13 +49,12 @@ def remarks_on(
         path, new = root / change.path, change.content or b""
         if path.suffix == ".py":
             old = path.read_bytes() if path.is_file() else b""
-            names = [
-                name
-                for name in dict.fromkeys(_tools(old, new))
-                if name not in _tools(b"", old)
-            ]
+            names = dict.fromkeys(_tools(old, new))
             if names:
-                shown = f"{', '.join(names[:_NAMES])} (read it, whatever its rank)"
+                for known in _tools(b"", old):
+                    names.pop(known, None)
+            if names:
+                shown = f"{', '.join([*names][:_NAMES])} (read it, whatever its rank)"
                 yield Note(
                     code="names-test-tools", text=f"names what tests are run by: {shown}"
                 )
@@ -101,9 +100,8 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
             yield code_of(node)
 
 
-@lru_cache(
-    maxsize=1024
-)  # all patches change the same files, and are read for the same tests
+# All patches change the same files, and are read for the same tests.
+@lru_cache(maxsize=1024)
 def _literals(code: str | bytes) -> frozenset[str]:
     """Return the numbers, texts and containers in code that say something, as Python shows them."""
     kinds = ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict

@@ -40,7 +40,8 @@ _RUNS = re.compile(
 )
 #: A class of tests without the base by which pytest would know it, or could run what it calls.
 _BASELESS = re.compile(
-    r"^class ((?!Test)\w{0,80}Test\w{0,80}|Test\w{0,80}(?=:\n(?:.*\n)*?.*\bself\.assert)):",
+    r"^class ((?!Test)\w{0,80}Test\w{0,80}"
+    r"|Test\w{0,80}(?=:\n(?:(?:[ \t].*)?\n)*?[ \t].*\bself\.assert)):",
     re.MULTILINE,
 )
 _HIDING = re.compile(r"\.(?:xfail|skip|skipif|skipIf|skipUnless|expectedFailure)\b")

@@ -96,7 +96,8 @@ def test_a_class_without_its_base_gets_that_of_unittest() -> None:
         ((_, source),) = split_tests(f"class {head}:\n    def test_a(self):\n        {asserts}\n")
         assert source.startswith(f"class {head}(unittest.TestCase):\n")
     code = "class TestBox:\n    def test_a(self):\n        assert 0\n"
-    assert [*split_tests(code)] == [("TestBox::test_a", code)]
+    other = "class Other(Base):\n    def test_b(self): self.assertTrue(0)\n"
+    assert [*split_tests(code + other)] == [("TestBox::test_a", code)]
 
 
 def extract(index: Index, reply: str) -> tuple[str, str]:
@@ -114,9 +115,8 @@ def test_imports_and_helpers_come_from_the_host(index: Index) -> None:
 
 
 def test_an_import_that_cannot_work_is_looked_for(index: Index) -> None:
-    source, _ = extract(
-        index, "from pkg.boxes import Box\n\n\ndef test_a():\n    assert Box() == 1\n"
-    )
+    reply = "from pkg.boxes import Box\n\n\ndef test_a():\n    assert Box() == 1\n"
+    source, _ = extract(index, reply)
     assert source == "from pkg import Box\n\n\ndef test_a():\n    assert Box() == 1\n"
 
 
