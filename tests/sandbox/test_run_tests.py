@@ -155,6 +155,16 @@ def test_other_code_than_the_patched_is_no_result(runner: Runner) -> None:
     assert "/usr/lib/core.py" in run.cause.text
 
 
+def test_no_source_is_read_to_show_a_failure(runner: Runner) -> None:
+    """Nobody sees it, and parsing a large file for each frame takes longer than most tests."""
+    keeps = b"def pytest_runtest_logreport(report): print(report.longreprtext, file=open('s', 'a'))"
+    support = (FileChange(path="tests/conftest.py", content=keeps),)
+    source = "def test_a():\n    assert 1 == 2  # a comment\ndef test_b(): print(open('s').read())"
+    (_, run) = runner.run([Test(id="t", path="tests/test_a.py", source=source, support=support)])
+    assert "assert 1 == 2" in run.output
+    assert "a comment" not in run.output
+
+
 def test_bug_tests_leave_each_other_nothing(runner: Runner) -> None:
     sets = "import sys\ndef test_a():\n  assert not hasattr(sys, 'left')\n  sys.left = 1\n"
     tests = [

@@ -180,6 +180,6 @@ def main(order, send):
     arguments = [*dict.fromkeys(node.partition("::")[0] for node in order["tests"])]
     arguments += ["--rootdir", order["folder"], "--confcutdir", order["folder"]]
     arguments += ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q"]
-    arguments += ["--tb=short", "--continue-on-collection-errors", *order["options"]]
+    arguments += ["--tb=no", "--continue-on-collection-errors", *order["options"]]
     sys.argv[:] = ["pytest", *arguments]
     sys.exit(pytest.main(arguments, plugins=[plugin]))
