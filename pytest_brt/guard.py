@@ -43,6 +43,8 @@ LOOKING = 4.0
 _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
 #: Seconds that each test takes besides its own: reporting it.
 _LEAST = 0.001
+#: Seconds of a test of a quick suite; a slower one is watched at once, as it does not fit.
+_QUICK = 0.003
 #: How many times as long as its CPU seconds what runs may take, and wall-clock seconds in any case.
 _MOST_CROWDED, _LEAST_WALL = 4.0, 5.0
 #: Test files that are run first on the unpatched tree.
@@ -162,7 +164,7 @@ class Guard:
             if chosen.is_whole
             else sum(map(touched.is_run, chosen.tests.values())),
             regressions=tuple(
-                _regression(failed[name]) for name in self._confirm(changes, [*failed])
+                _regression(failed[name]) for name in self._confirm(changes, failed)
             ),
             shortfalls=chosen.shortfalls,
         )
@@ -183,10 +185,9 @@ class Guard:
         if known := self.kept.get(Selection, *names):
             return known
         watch = tuple(sorted({path for one in pool for path in one.files}))
-        # Reporting them alone may take too long.
-        may_fit = self.files.count() * _LEAST <= self.seconds
+        may_fit = self.files.count() * _QUICK <= self.seconds
         chosen = self._choose(pool, () if may_fit else watch)
-        if may_fit and chosen.tests and not chosen.is_whole:
+        if may_fit and not chosen.is_whole:
             chosen = self._choose(pool, watch)
         self.kept.forget()
         with suppress(StoreProblem):  # it is chosen anew the next time
@@ -247,19 +248,17 @@ class Guard:
                 targets[:size], seconds=left, cpu=enough - cpu, watch=watch
             )
             runs += some
-            cpu += sum(run.cpu for run in some)
-            if any(run.cause.code is CauseCode.TREE_TOO_SLOW for run in some):
-                break
+            cpu += sum(_LEAST + run.cpu for run in some)
             targets, size = targets[size:], 2 * size
         return tuple(runs)
 
-    def _confirm(self, changes: tuple[FileChange, ...], failed: Sequence[str]) -> list[str]:
+    def _confirm(self, changes: tuple[FileChange, ...], failed: Iterable[str]) -> list[str]:
         """Return those that fail again, last first and under another hash seed.
 
         Those that pass the second time are run a third time, each alone, which decides.
         """
 
-        def still_failing(names: Sequence[str]) -> list[str]:
+        def still_failing(names: Iterable[str]) -> list[str]:
             runs = self.engine.run(_targets(names), changes, hash_seed=1, reverse=True)
             return [run.test for run in runs if run.verdict in _BROKEN]
 

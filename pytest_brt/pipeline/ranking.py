@@ -64,6 +64,8 @@ class Ranking:
     def judge_brought(self) -> Tests:
         """Judge the tests that the patches bring."""
         plan, bench = self._plan, self._bench
+        if self._pool and plan.guard != 0:
+            self.guard.choose(self._pool[0])  # first, as what it compiles serves all others
         tests = find_patch_tests(plan.patches, self.guard.root, plan.ranked)
         if not tests:
             return ()

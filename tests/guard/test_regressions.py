@@ -147,9 +147,7 @@ def guarded(engine: Runner, root: Path) -> tuple[list[Guarded], Counting]:
         return list(pool.map(lambda after: check(guard, root, after), patches)), counting
 
 
-def test_the_unpatched_tree_is_run_once_for_all_patches(
-    guarded: tuple[list[Guarded], Counting],
-) -> None:
+def test_the_unpatched_tree_is_run_once(guarded: tuple[list[Guarded], Counting]) -> None:
     """All tests of the file are run there in one process."""
     found, counting = guarded
     assert counting.processes == 1
@@ -157,11 +155,9 @@ def test_the_unpatched_tree_is_run_once_for_all_patches(
     assert [len(item.regressions) for item in found] == [1, 2, 2]
 
 
-def test_a_suite_that_takes_too_long_to_be_reported_is_watched_at_once(
-    engine: Runner, root: Path
-) -> None:
+def test_a_suite_that_cannot_fit_is_watched_at_once(engine: Runner, root: Path) -> None:
     counting = Counting(engine)
-    check(Guard(counting, seconds=0.003), root, RIGHT)
+    check(Guard(counting, seconds=0.01), root, RIGHT)
     assert counting.processes == 1
 
 
@@ -176,9 +172,7 @@ def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: P
     assert (len(first.tests), counting.processes) == (4, 0)
 
 
-def test_new_failures_are_named_and_confirmed_with_each_patch(
-    guarded: tuple[list[Guarded], Counting],
-) -> None:
+def test_new_failures_are_named_and_confirmed(guarded: tuple[list[Guarded], Counting]) -> None:
     (_, found, _), counting = guarded
     assert [regression.test for regression in found.regressions] == [
         "tests/test_pkg.py::test_double_is_a_number",
@@ -252,16 +246,12 @@ def test_a_file_that_cannot_be_imported_is_tried_no_further(odd: tuple[Guarded, 
     assert counting.plain.count("tests/test_core.py") == 1
 
 
-def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(
-    odd: tuple[Guarded, Counting],
-) -> None:
+def test_a_test_that_is_not_found_costs_no_other_its_say(odd: tuple[Guarded, Counting]) -> None:
     found, _ = odd
     assert "tests/test_more.py::test_double_of" in {test.test for test in found.regressions}
 
 
-def test_a_test_that_a_class_inherits_from_another_file_is_run(
-    odd: tuple[Guarded, Counting],
-) -> None:
+def test_a_test_inherited_from_another_file_is_run(odd: tuple[Guarded, Counting]) -> None:
     found, _ = odd
     name = "tests/inherited/test_sharing.py::Case::test_is_number"
     assert name in {test.test for test in found.regressions}
