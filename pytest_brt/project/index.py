@@ -28,7 +28,6 @@ from pytest_brt.project.definitions import (
     read_imports,
 )
 from pytest_brt.project.layout import (
-    escapes_root,
     find_layout,
     is_product,
     is_support_code,
@@ -125,8 +124,6 @@ class Index:
 
     def source(self, path: str) -> str:
         """Return the text of the tree's file `path`; raises OSError when it is gone."""
-        if escapes_root(self.root, path):
-            raise FileNotFoundError(path)
         return decode((self.root / path).read_bytes())
 
     def lines(self, one: Definition) -> str:
@@ -178,7 +175,7 @@ class Index:
         """The tokens of each test file, by its path."""
         return {
             path: frozenset(TOKEN.findall(self.source(path)))
-            for path in sorted(self.layout.files)
+            for path in self.layout.files
             if self.collected.has_file(path) and not is_support_code(path)
         }
 

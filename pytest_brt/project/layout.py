@@ -125,8 +125,9 @@ def scan_tree(root: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in files_of(root):
         is_source = path.endswith(".py") and not _IGNORED.match(path)
-        if is_source and not escapes_root(root, path):
-            status = (root / path).stat()
+        place = root / path
+        if is_source and not (place.is_symlink() and escapes_root(root, path)):
+            status = place.stat()
             found[path] = f"{status.st_size} {status.st_mtime_ns}"
     return found
 
