@@ -54,8 +54,6 @@ _STOP = terms_of(
     "line minimal output problem python report reproduce result right step steps version wrong"
 )
 
-#: What scores less than this share of the best is not worth a look.
-_MIN_SHARE = 0.25
 #: A place that a user names.
 _GIVEN = re.compile(r"\A(?:\./)?(.*?)(?::(\d+)(?:-(\d+))?)?\Z", re.DOTALL)
 #: Words of the report that are told of a place.
@@ -137,12 +135,13 @@ def find_suspects(
             clues[chunk].append(Note(code=code, text=text))
             scores[chunk] += score
     top = max(scores.values(), default=1.0)
-    likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
     # The file says more of the first place than of the others.
     first = max(
-        likely, key=lambda one: scores[one] + _OF_FIRST * common[one.path], default=None
+        scores, key=lambda one: scores[one] + _OF_FIRST * common[one.path], default=None
     )
-    likely.sort(key=lambda one: (one != first, -scores[one], one.path, one.line))
+    likely = sorted(
+        scores, key=lambda one: (one != first, -scores[one], one.path, one.line)
+    )
     return tuple(
         Place(**one._asdict(), score=round(scores[one] / top, 4), clues=tuple(clues[one]))
         for one in likely[:_MAX_PLACES]
