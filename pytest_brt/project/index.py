@@ -6,7 +6,6 @@ costs the time to look at the tree's folders.
 
 from __future__ import annotations
 
-import gc
 import json
 import sqlite3
 import sys
@@ -132,20 +131,16 @@ class Index:
 
     def _refresh(self, stamps: Mapping[str, str]) -> None:
         """Read the files that changed since; size and time of change decide."""
-        gc.disable()  # it would walk every syntax tree in vain: a third of the time
-        try:
-            with self._connection as connection:
-                connection.execute("begin immediate")
-                known = dict(connection.execute("select path, stamp from files").fetchall())
-                changed = [p for p in {*stamps, *known} if stamps.get(p) != known.get(p)]
-                for table in ("files", "chunks") if changed else ():
-                    connection.execute(_DELETE.format(table), [json.dumps(changed)])
-                for path in sorted(stamps.keys() & changed):
-                    # It may just have gone, or cannot be read.
-                    with suppress(OSError):
-                        self._read(path, stamps[path])
-        finally:
-            gc.enable()
+        with self._connection as connection:
+            connection.execute("begin immediate")
+            known = dict(connection.execute("select path, stamp from files").fetchall())
+            changed = [p for p in {*stamps, *known} if stamps.get(p) != known.get(p)]
+            for table in ("files", "chunks") if changed else ():
+                connection.execute(_DELETE.format(table), [json.dumps(changed)])
+            for path in sorted(stamps.keys() & changed):
+                # It may just have gone, or cannot be read.
+                with suppress(OSError):
+                    self._read(path, stamps[path])
 
     def _read(self, path: str, stamp: str) -> None:
         text, insert = self.source(path), self._connection.executemany
