@@ -149,14 +149,14 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     """Return the ranks, best first, with scores: none at fault has more than one that is not.
 
     Those that pass the same tests are as likely right as the best of them, and stand together. Of
-    equally likely ones those come first that pass the largest share.
+    equally likely ones those come first that break fewer existing tests, then those with more EPR.
     """
     groups: dict[object, list[Rank]] = {}
     for one in sorted(ranks, key=lambda one: (-(one.epr or 0.0), one.name)):
         groups.setdefault(_behaviour(one.result), []).append(one)
     rated = sorted(
         ((min(score(r.result, tests) for r in group), group) for group in groups.values()),
-        key=lambda pair: pair[0][:2],
+        key=lambda pair: pair[0][:3],
     )
     scored: list[Rank] = []
     against = -math.inf
@@ -166,7 +166,7 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
         scored += [
             replace(r, group=number, score=share, because=best.reasons) for r in group
         ]
-    return _placed(scored, [rated[one.group - 1][0][:2] for one in scored])
+    return _placed(scored, [rated[one.group - 1][0][:3] for one in scored])
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -193,6 +193,8 @@ class Score(NamedTuple):
     is_at_fault: bool
     #: The log-odds that it is wrong, to two decimals: less puts no patch before another.
     odds_against: float
+    #: How many existing tests it makes fail, which counts between equals.
+    broken: int
     #: What moved them, strongest first, a few words each.
     reasons: tuple[str, ...]
 
@@ -213,6 +215,7 @@ def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
         is_at_fault=bool(result.regressions)
         or any(judged.judgement.confidence >= least for judged in failed),
         odds_against=-round(PRIOR + sum(step for step, _ in steps), 2),
+        broken=len(result.regressions),
         reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
     )
 

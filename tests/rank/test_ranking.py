@@ -44,11 +44,11 @@ def test_tests_that_fail_in_the_same_words_share_one_vote() -> None:
 
 
 def test_a_regression_breaks_a_tie_and_says_so() -> None:
-    results = (row("a", "p", guarded=broken(1)), row("b", "p", guarded=broken(0)))
-    first, second = ranked(results, TESTS)
-    assert first.result.patch.name == "b"
-    assert any("existing tests fail" in reason for reason in second.because)
-    assert first.standing is Standing.SEPARATED
+    results = tuple(row(f"r{number}", "p", guarded=broken(number)) for number in (2, 0, 1))
+    ranks = ranked(results, TESTS)
+    assert [(one.name, one.place) for one in ranks] == [(f"r{n}", (n + 1, n + 1)) for n in range(3)]
+    assert any("existing tests fail" in reason for reason in ranks[1].because)
+    assert ranks[0].standing is Standing.SEPARATED
 
 
 def test_the_same_patch_written_twice_is_one_patch() -> None:
