@@ -297,19 +297,15 @@ class Session:
         return result
 
     def _wait_for(self, item: JobItem) -> None:
-        """Wait for a job; a patch that is refused is skipped. ``--junitxml`` has what it passes."""
+        """Wait for a job; a patch that is refused is skipped."""
         assert self.run is not None, "it was started"
         future = self.run.futures[item.job]
         self._wait(future)
         error = future.exception()
         if error is None:
             result = future.result()
-            if isinstance(result, PatchResult):
-                if result.refused:
-                    pytest.skip(in_a_log(plain(result.refused.text)))
-                verdicts = list(result.verdicts.values())
-                passed = f"{verdicts.count(Verdict.PASS)} of {len(verdicts)}"
-                item.user_properties.append(("bug tests passed", passed))
+            if isinstance(result, PatchResult) and result.refused:
+                pytest.skip(in_a_log(plain(result.refused.text)))
         elif not (isinstance(error, ModelProblem) and self._why_no_answer):
             pytest.fail(in_a_log(_failure(error)), pytrace=False)
 

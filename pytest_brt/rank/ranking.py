@@ -156,17 +156,15 @@ def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
         groups.setdefault(_behaviour(one.result), []).append(one)
     rated = sorted(
         ((min(score(r.result, tests) for r in group), group) for group in groups.values()),
-        key=lambda pair: pair[0][:3],
+        key=lambda pair: pair[0],
     )
     scored: list[Rank] = []
     against = -math.inf
     for number, (best, group) in enumerate(rated, 1):
         against = max(against, best.odds_against)
         share = 1 / (1 + math.exp(against))
-        scored += [
-            replace(r, group=number, score=share, because=best.reasons) for r in group
-        ]
-    return _placed(scored, [rated[one.group - 1][0][:3] for one in scored])
+        scored += [replace(r, group=number, score=share) for r in group]
+    return _placed(scored, [rated[one.group - 1][0] for one in scored])
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -187,7 +185,7 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
 
 
 class Score(NamedTuple):
-    """What the facts about a patch add up to."""
+    """What the facts about a patch add up to; a lower one is better."""
 
     #: It makes existing tests fail, fails a test that is believed, or changes nothing.
     is_at_fault: bool
@@ -195,8 +193,6 @@ class Score(NamedTuple):
     odds_against: float
     #: How many existing tests it makes fail, which counts between equals.
     broken: int
-    #: What moved them, strongest first, a few words each.
-    reasons: tuple[str, ...]
 
 
 def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
@@ -204,19 +200,17 @@ def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
     verdicts = result.verdicts
     seen = [judged for judged in tests if judged.test.id in verdicts]
     failed = [judged for judged in seen if verdicts[judged.test.id] is not Verdict.PASS]
-    steps = (
-        (TESTS * _by_tests(seen, failed), "by the bug tests"),
-        (BREAKS * bool(result.regressions), "for making existing tests fail"),
-        (SINGLES_OUT * bool(result.remark(SPECIAL)), "for singling out the reported input"),
-    )
-    moved = sorted(steps, key=lambda step: -abs(step[0]))
+    odds = PRIOR + TESTS * _by_tests(seen, failed)
+    if result.regressions:
+        odds += BREAKS
+    if result.remark(SPECIAL):
+        odds += SINGLES_OUT
     least = _HALF if result.remark("changes-nothing-shown") else COUNTS
     return Score(
         is_at_fault=bool(result.regressions)
         or any(judged.judgement.confidence >= least for judged in failed),
-        odds_against=-round(PRIOR + sum(step for step, _ in steps), 2),
+        odds_against=-round(odds, 2),
         broken=len(result.regressions),
-        reasons=tuple(f"{step:+.1f} {words}" for step, words in moved if abs(step) >= 0.05),
     )
 
 

@@ -188,8 +188,6 @@ class PatchEntry:
     leads_by: str
     #: Names of the patches that make the same program.
     copies: tuple[str, ...]
-    #: What moved its score, strongest first, in words.
-    because: tuple[str, ...]
     #: What the bug tests did on it, but for those that came with it.
     cells: tuple[Outcome, ...]
     #: Null when none were run.

@@ -194,8 +194,6 @@ class Rank:
     group: int = 0
     #: Names of the patches that make the same program.
     copies: tuple[str, ...] = ()
-    #: What moved its score, strongest first, a few words each.
-    because: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

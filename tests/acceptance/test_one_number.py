@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -105,4 +106,4 @@ def test_a_kind_that_is_seldom_right_carries_no_patch(project: pytest.Pytester) 
     assert ranking["answer"]["status"] == "unsure"
     number = max(test["confidence"] for test in found["tests"] if test["candidate"])
     # Nothing else of the kind of a test goes into the score.
-    assert best["because"] == [f"{2.3 * number:+.1f} by the bug tests"]
+    assert best["score"] == pytest.approx(1 / (1 + math.exp(0.4 - 2.3 * number)), abs=0.002)

@@ -85,7 +85,6 @@ class Patch:
     epr: float | None
     score: float | None
     #: What moved its score, in words.
-    because: tuple[str, ...]
     #: What it leads on, as in "reported-exception"; "" where it does not lead.
     leads_by: str
     #: What each test did on it, by the test's name; those that it brought itself are left out.
@@ -273,7 +272,6 @@ def _patch(
         ranks=tuple(found["place"]) if found["place"] else None,
         epr=found["epr"],
         score=found["score"],
-        because=tuple(found.get("because", ())),
         leads_by=found.get("leads_by", ""),
         results={names[one["test"]]: one["verdict"] for one in found["cells"]},
         broken=tuple(one["test"] for one in existing["regressions"]),

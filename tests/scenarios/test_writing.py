@@ -222,6 +222,7 @@ def test_a_value_that_is_accepted_becomes_a_test(make: Make) -> None:
     review = project.run("pytest-brt", "review", "--accept", "V1")
     assert review.code == 0, review.said
     assert f"accepted: {value.removeprefix('V1').strip()}" in review.out.splitlines()
+    assert project.run("pytest-brt", "review").code == 0
     again = project.rank("--brt-guard=no")
     assert again.code == 0, again.said
     assert again.report.ranking.order("b", "a") == ["a", "b"]
