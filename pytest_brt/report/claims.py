@@ -35,7 +35,7 @@ _LONGEST, _LONGEST_CODE = 2_000, 400
 _PARTS = {
     "exception": rf"(?P<said>§\d+§|{EXCEPTION})",
     "value": (
-        r"(?P<said>§\d+§|-?\d+(?:\.\d+)?(?:e-?\d+)?\b(?!\.\d)|True\b|False\b|None\b"
+        r"(?P<said>§\d+§|-?\d+(?:\.\d+)?(?:e-?\d+)?\b(?!\.\d|[-,:/]\w|%)|True\b|False\b|None\b"
         r"|'[^']+'|\"[^\"]+\")"
     ),
     #: What may stand between a verb and a value.
@@ -74,7 +74,11 @@ _PATTERNS = tuple(
             _RAISES,
             ClaimRole.EXPECTED,
         ),
-        (r"\bshould (?:\w+ )?%(give)s\b%(fill)s%(value)s", _VALUE, ClaimRole.EXPECTED),
+        (
+            r"\b(?:should|ought to) (?:\w+ )?%(give)s\b%(fill)s%(value)s",
+            _VALUE,
+            ClaimRole.EXPECTED,
+        ),
         (
             r"\b(?:expect(?:ed|s|ing|ation)?|correct|right)\b%(thing)s"
             r"(?: (?:it|this|that|§\d+§))?(?: to)?(?: %(give)s| is| was| would be)?"
@@ -100,7 +104,8 @@ _PATTERNS = tuple(
     )
 )
 _EXPECTED = re.compile(
-    r"\bshould\b|\bexpect|\bdesired\b|\bsupposed to\b|\bwould (?:like|be)\b|\bwant(?:ed)?\b"
+    r"\bshould\b|\bought to\b|\bexpect|\bdesired\b|\bsupposed to\b"
+    r"|\bwould (?:like|be)\b|\bwant(?:ed)?\b"
     r"|\bcorrect (?:result|output|value|behaviou?r|answer)",
     re.IGNORECASE,
 )
@@ -111,18 +116,22 @@ _FINE = re.compile(
 )
 _UNEXPECTED = re.compile(
     r"\bunexpected|\bwrong|\bincorrect|\bnot (?:what|as|the)\b.{0,20}expect"
-    r"|\b(?:should|can) ?not\b|n['’]t\b",
+    r"|\b(?:should|can) ?not\b|n['’]t\b"
+    r"|\b(?:not|never|no longer|stopped|(?:do|does|did|is|was|wo)nt)(?: \w+)? work",
     re.IGNORECASE,
 )
 _BAD = re.compile(
-    r"\bactual|\bcurrent|\bobserved|\bhappen|\bgot\b|\bgives?\b|\breturns?\b|\bprints?\b"
+    r"\bactual|\bcurrent|\bobserved|\bhappen|\bg[eo]t\b|\bgives?\b|\breturns?\b|\bprints?\b"
     r"|\boutputs?\b|\brais|\bthrow|\bfail|\berrors?\b|\bexception|\btraceback|\bcrash"
     r"|\binstead\b|\bbut\b|\bhowever\b|\bbugs?\b|\bresults? in\b|\bproduces?\b|\bnow\b",
     re.IGNORECASE,
 )
+#: What stands below may be what does not work now, or how it is to.
+_WISHED = re.compile(r"\b(?:should|used to|expect\w*)\b[^.,;]{0,30}\bwork", re.IGNORECASE)
 #: Of two whose words stand in a sentence the first counts.
 _ROLES = (
     (_UNEXPECTED, ClaimRole.ACTUAL),
+    (_WISHED, _SHOWN),
     (_FINE, ClaimRole.FINE),
     (_EXPECTED, ClaimRole.EXPECTED),
     (_BAD, ClaimRole.ACTUAL),
