@@ -70,7 +70,7 @@ class Names:
     #: Read before being bound in the statement itself.
     reads: frozenset[str]
     bound: frozenset[str]
-    #: Names whose object may be changed: `x.append(1)`, `x[0] = 1`, `x.a = 1`, `f(x)` alone.
+    #: Names whose object may be changed: `x.append(1)`, `y = x.pop()`, `x.a = 1`, `f(x)` alone.
     changed: frozenset[str]
     #: Modules imported with a star.
     stars: tuple[str, ...]
@@ -109,12 +109,15 @@ def _changed(tree: ast.Module) -> Iterator[str]:
             part.ctx, ast.Load
         ):
             yield _root(part)
-        elif isinstance(part, ast.Expr):
+        elif isinstance(part, ast.Expr | ast.Assign | ast.AnnAssign):
             for call in ast.walk(part):
                 if isinstance(call, ast.Call):
                     if isinstance(call.func, ast.Attribute):
                         yield _root(call.func)
-                    yield from (node.id for node in call.args if isinstance(node, ast.Name))
+                    if isinstance(part, ast.Expr):
+                        yield from (
+                            one.id for one in call.args if isinstance(one, ast.Name)
+                        )
 
 
 def _root(node: ast.AST) -> str:

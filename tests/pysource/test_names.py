@@ -75,6 +75,7 @@ def test_straight_line_code_is_judged_as_it_runs(bound: list[str], used: list[st
         ("a[0] += b", "a b", "", "a"),
         ("a += 1", "a", "a", ""),
         ("a.append(b)", "a b", "", "a b"),
+        ("a = b.pop(c)", "b c", "a", "b"),
         ("import a.b as c, d.e", "", "c d", ""),
         ("from a import b", "", "b", ""),
         ("def f(x, y=z):\n    w = x + v\n    return w", "z v", "f", ""),
