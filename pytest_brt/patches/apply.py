@@ -44,6 +44,8 @@ _LENIENT = Note(
 _OUTSIDE = re.compile(
     r"/|(?:.*/)?(?:\.\.|\.git)(?:/|$)|.*[\x00-\x1f]", re.IGNORECASE | re.DOTALL
 )
+#: What git would take for a pattern in a name.
+_PATTERN = re.compile(r"[][*?\\]")
 #: What git says, with a path or a line of the diff, and what that means.
 _COMPLAINTS = (
     (r"patch failed: (.+):(\d+)", "hunk-missing",
@@ -235,7 +237,7 @@ def _apply(diff: bytes, folder: Path, depth: int, left_out: Iterable[str]) -> bo
     options = (
         f"-p{depth}",
         "--whitespace=nowarn",
-        *(f"--exclude={path}" for path in left_out),
+        *("--exclude=" + _PATTERN.sub(r"\\\g<0>", path) for path in left_out),
     )
     complaint = b""
     # Where its counts are too small, git takes the rest of a hunk for prose.

@@ -93,7 +93,7 @@ def files_of(root: Path) -> Iterator[str]:
         kept = {name for name in names if not is_environment(here / name)}
         names[:] = sorted(kept - EXCLUDED - {"__pycache__"})
         for path in (here / name for name in sorted(files)):
-            if path.is_file():
+            if is_file(path):
                 yield path.relative_to(root).as_posix()
 
 
@@ -124,8 +124,8 @@ def scan_tree(root: Path) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for path in files_of(root):
-        is_source = path.endswith(".py") and not _IGNORED.match(path)
         place = root / path
+        is_source = path.endswith(".py") and not _IGNORED.match(path)
         if is_source and not (place.is_symlink() and escapes_root(root, path)):
             status = place.stat()
             found[path] = f"{status.st_size} {status.st_mtime_ns}"
@@ -142,7 +142,11 @@ def module_names(path: str, source_roots: Iterable[str]) -> tuple[str, ...]:
     names = [
         _module(path.removeprefix(f"{root}/")) for root in above if path.endswith(".py")
     ]
-    return tuple(name for name in names if all(map(str.isidentifier, name.split("."))))
+    return tuple(
+        name
+        for name in names
+        if all(map(str.isidentifier, name.split("."))) and name != "__main__"
+    )
 
 
 def _module(path: str) -> str:

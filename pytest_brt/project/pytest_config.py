@@ -152,6 +152,10 @@ class PytestConfig:
         settings = {
             "required_plugins": "",
             "minversion": "",
+            # Options and marks of plugins that are not loaded.
+            "strict": "false",
+            "strict_config": "false",
+            "strict_markers": "false",
             "python_classes": shlex.join((*self.collected.classes, *USUAL.classes)),
             "python_functions": shlex.join((*self.collected.functions, *USUAL.functions)),
         }

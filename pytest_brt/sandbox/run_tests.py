@@ -203,7 +203,11 @@ class _Tree:
     ) -> ProcessResult:
         """Run what is not done yet by one pytest, on a copy of its own."""
         subject = self.runner.subject
-        paths = [change.path for change in self.changes if not is_test_path(change.path)]
+        paths = [
+            change.path
+            for change in self.changes
+            if change.content is not None and not is_test_path(change.path)
+        ]
         changed = [
             (path, name)
             for path in paths

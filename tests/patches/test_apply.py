@@ -230,6 +230,7 @@ def test_binary_files_are_left_out(apply: Apply, data: str) -> None:
     ("path", "edit"),
     [
         ("conftest.py", "--- a/conftest.py\n+++ b/conftest.py\n@@ -1 +1 @@\n-one = 1\n+one = 2\n"),
+        ("tests/a[1].txt", "--- a/tests/a[1].txt\n+++ b/tests/a[1].txt\n@@ -1 +1 @@\n-x\n+y\n"),
         ("evil.pth", "--- /dev/null\n+++ b/evil.pth\n@@ -0,0 +1 @@\n+x = 1\n"),
     ],
 )

@@ -25,6 +25,7 @@ CASES = {
     "prints": ("def test_a():\n  print('1 passed')\n  assert 0", Verdict.FAIL, ""),
     "skips": ("import pytest\ndef test_a(): pytest.skip('no')", Verdict.SKIP, "no"),
     "expected": ("import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0", Verdict.XFAIL, ""),
+    "mended": ("import pytest\n@pytest.mark.xfail(strict=1)\ndef test_a(): pass", Verdict.PASS, ""),
     "import-error": ("import zork\ndef test_a(): pass", Verdict.BROKEN, "zork"),
     "syntax-error": ("def test_a(:", Verdict.BROKEN, "SyntaxError"),
     "name-error": ("def test_a(): zork", Verdict.BROKEN, "NameError"),
@@ -153,6 +154,22 @@ def test_other_code_than_the_patched_is_no_result(runner: Runner) -> None:
     run = run_file(runner, source, (patch,))["test_a"]
     assert run.verdict is Verdict.INVALID
     assert "/usr/lib/core.py" in run.cause.text
+
+
+def test_a_module_that_becomes_a_package_is_the_patched_code(runner: Runner) -> None:
+    package = FileChange(path="pkg/core/__init__.py", content=b"def divide(a, b): return 7\n")
+    changes = (FileChange(path="pkg/core.py", content=None), package)
+    run = run_file(
+        runner, "from pkg.core import *\ndef test_a(): assert divide(1, 1) == 7\n", changes
+    )
+    assert run["test_a"].verdict is Verdict.PASS
+
+
+def test_what_plugins_that_are_not_loaded_know_is_no_error(runner: Runner) -> None:
+    settings = b"[pytest]\nfilterwarnings = error\nodd_option = 1\n"
+    source = "import pytest\n@pytest.mark.odd(1)\ndef test_a(): pass\n"
+    run = run_file(runner, source, (FileChange(path="pytest.ini", content=settings),))["test_a"]
+    assert run.verdict is Verdict.PASS
 
 
 def test_no_source_is_read_to_show_a_failure(runner: Runner) -> None:

@@ -9,7 +9,7 @@ from traceback import walk_tb
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MESSAGE_LIMIT = 4000
-FRAME_LIMIT = 30
+FRAME_LIMIT = 60
 
 #: What an operating system says no with when it is the sandbox that forbids.
 DENIED = {
@@ -33,14 +33,14 @@ def describe(error, packages):
     if type(error).__name__ == "CollectError":  # what was raised in a module is why
         error = error.__cause__ or error.__context__ or error
     frames = [
-        [frame.f_code.co_filename, line, frame.f_code.co_name]
+        (frame.f_code.co_filename, line, frame.f_code.co_name)
         for frame, line in walk_tb(error.__traceback__)
         if not frame.f_code.co_filename.startswith(HERE)
     ]
     if isinstance(error, SyntaxError) and error.filename:
-        frames.append([str(error.filename), error.lineno or 0, "<module>"])
-    # The middle is cut out.
-    frames = frames[:FRAME_LIMIT] + frames[FRAME_LIMIT:][-FRAME_LIMIT:]
+        frames.append((str(error.filename), error.lineno or 0, "<module>"))
+    # Where it calls itself without end, the last round is enough.
+    frames = [*dict.fromkeys(reversed(frames))][:FRAME_LIMIT][::-1]
     message = message_of(error)
     if type(error).__name__ == "FixtureLookupError":  # pytest's own says it elsewhere
         message = "fixture %r not found" % getattr(error, "argname", "")
