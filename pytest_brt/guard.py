@@ -44,7 +44,7 @@ _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
 #: Seconds that each test takes besides its own: reporting it.
 _LEAST = 0.001
 #: Seconds of a test of a quick suite; a slower one is watched at once, as it does not fit.
-_QUICK = 0.003
+_QUICK = 0.002
 #: How many times as long as its CPU seconds what runs may take, and wall-clock seconds in any case.
 _MOST_CROWDED, _LEAST_WALL = 4.0, 5.0
 #: Test files that are run first on the unpatched tree.
@@ -86,7 +86,7 @@ class TestFiles:
         """
         names: set[str] = set()
         for touched in pool:
-            names |= touched.names
+            names.update(touched.names)
             for path in touched.files:
                 names.update(path.removesuffix(".py").split("/"))
 

@@ -135,13 +135,12 @@ def find_suspects(
             clues[chunk].append(Note(code=code, text=text))
             scores[chunk] += score
     top = max(scores.values(), default=1.0)
+    likely = sorted(scores, key=lambda one: (-scores[one], one.path, one.line))
     # The file says more of the first place than of the others.
     first = max(
-        scores, key=lambda one: scores[one] + _OF_FIRST * common[one.path], default=None
+        likely, key=lambda one: scores[one] + _OF_FIRST * common[one.path], default=None
     )
-    likely = sorted(
-        scores, key=lambda one: (one != first, -scores[one], one.path, one.line)
-    )
+    likely.sort(key=lambda one: one != first)
     return tuple(
         Place(**one._asdict(), score=round(scores[one] / top, 4), clues=tuple(clues[one]))
         for one in likely[:_MAX_PLACES]

@@ -35,7 +35,7 @@ class Touched:
     #: The files changed.
     files: tuple[str, ...]
     #: The names of the functions and classes in which something changes.
-    names: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
     #: Of each changed file that was there before: its path, and the lines of it whose execution
     #: shows that a test has to do with the change, as the bits of a number.
     lines: tuple[tuple[str, int], ...] = ()
@@ -58,7 +58,7 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
             lines[change.path] = bits
     return Touched(
         files=tuple(sorted(change.path for change in changes)),
-        names=frozenset(names),
+        names=tuple(sorted(names)),
         lines=tuple(lines.items()),
     )
 

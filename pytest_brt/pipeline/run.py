@@ -209,7 +209,9 @@ class Run:
         assert job.patch is not None, "such jobs have one"
         tests, journal = self.tests(job.issue), self.bench.journal
         ids = (judged.test.id for judged in bug_tests(tests))
-        names = job.name, job.patch.id, *ids
+        # Existing tests are chosen by what all patches change.
+        pool = (patch.id for patch in self.plan.patches)
+        names = job.name, job.patch.id, *ids, *pool, repr(self._ranking.calls)
         result = journal.get(PatchResult, *names)
         if result is None:
             result = self._ranking.run(job.patch, tests)

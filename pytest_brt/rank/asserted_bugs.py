@@ -19,6 +19,8 @@ _LONGEST = 400
 _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?![\w=])")
 #: What a call gives that raises.
 _RAISED = "raises"
+#: The line of what failed elsewhere, as in a fixture.
+_NOWHERE = -1
 #: Comparisons that say what a call gives; with "Not", what it does not.
 _SIGNS = ("Eq", "NotEq", "Is", "IsNot", "In", "NotIn")
 
@@ -55,7 +57,8 @@ def without_asserted_bugs(
     for regression in guarded.regressions:
         name = regression.test
         source = (root / name.partition("::")[0]).read_bytes()
-        for claim, other in product(_claims(source, regression.line), asked):
+        line = regression.line or _NOWHERE
+        for claim, other in product(_claims(source, line), asked):
             if claim.excludes(other):
                 bugs[name] = AssertedBug(test=name, call=claim.call, bug_test=asked[other])
     kept = tuple(one for one in guarded.regressions if one.test not in bugs)

@@ -87,9 +87,7 @@ def pytest_brt_strategies(config):
 """
 
 
-def test_work_that_goes_on_in_python_keeps_no_interrupted_run_alive(
-    project: pytest.Pytester,
-) -> None:
+def test_work_that_goes_on_keeps_no_interrupted_run_alive(project: pytest.Pytester) -> None:
     project.makefile(".md", vague=VAGUE)
     project.makepyfile(endless=ENDLESS)
     options = ["-s", "-p", "endless", "--brt-issue=vague.md", "--brt-strategy=endless"]

@@ -202,9 +202,7 @@ def test_an_asyncio_library_with_async_fixtures(tmp_path: Path) -> None:
     assert found["breaks.diff"]["passed"]
 
 
-def test_code_that_reads_a_setting_and_existing_tests_in_the_style_of_django(
-    tmp_path: Path,
-) -> None:
+def test_code_that_reads_a_setting_and_existing_tests_as_in_django(tmp_path: Path) -> None:
     root = made(tmp_path / "shop", DJANGO_STYLE)
     before = "return 0 if amount > settings.FREE_FROM else 5"
     fixes = {"right": "return 0 if amount >= settings.FREE_FROM else 5", "breaks": "return 0"}

@@ -31,9 +31,7 @@ def reviews(folder: Path) -> list[Review]:
     return [judged.review for judged in find_last_run(str(folder.parents[2]))[1].tests]
 
 
-def test_tests_are_listed_with_what_was_said(
-    kept: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tests_are_listed_with_what_is_said(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["review", "--accept", "T1", "--reject", "T2"]) == 0
     assert capsys.readouterr().out == "you accepted 1 and rejected 1 of 2 tests\n"
     assert reviews(kept) == [Review.ACCEPTED, Review.REJECTED]

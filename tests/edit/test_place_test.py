@@ -64,9 +64,7 @@ def test_no_final_newline_and_taken_names() -> None:
         ("import os\n", "pytestmark = 1\ndef test_a(): ...\n", "pytestmark"),
     ],
 )
-def test_what_means_something_else_in_the_file_goes_elsewhere(
-    host: str, source: str, name: str
-) -> None:
+def test_what_means_something_else_there_goes_elsewhere(host: str, source: str, name: str) -> None:
     with pytest.raises(EditProblem, match=name):
         placed(host, source)
 

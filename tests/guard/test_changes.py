@@ -42,9 +42,7 @@ ALL = set(range(1, len(BEFORE.splitlines()) + 1))
         ("def plain(value):", "def plain(other):", {"plain"}, {15}),
     ],
 )
-def test_names_and_lines_of_what_changes(
-    old: str, new: str, names: set[str], lines: set[int]
-) -> None:
+def test_names_and_lines_that_change(old: str, new: str, names: set[str], lines: set[int]) -> None:
     assert old in BEFORE
     bits = sum(1 << line for line in lines)
     assert changed_places(BEFORE.encode(), BEFORE.replace(old, new).encode()) == (names, bits)
@@ -57,8 +55,4 @@ def test_what_is_new_or_no_python_has_no_lines(tmp_path: Path) -> None:
         FileChange(path="data.txt", content=b"b\n"),
     ]
     touched = touched_by(changes, tmp_path)
-    assert (touched.files, touched.names, touched.lines) == (
-        ("data.txt", "new.py"),
-        frozenset(),
-        (),
-    )
+    assert (touched.files, touched.names, touched.lines) == (("data.txt", "new.py"), (), ())

@@ -157,7 +157,7 @@ def test_the_unpatched_tree_is_run_once(guarded: tuple[list[Guarded], Counting])
 
 def test_a_suite_that_cannot_fit_is_watched_at_once(engine: Runner, root: Path) -> None:
     counting = Counting(engine)
-    check(Guard(counting, seconds=0.01), root, RIGHT)
+    check(Guard(counting, seconds=0.008), root, RIGHT)
     assert counting.processes == 1
 
 

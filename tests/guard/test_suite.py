@@ -83,9 +83,7 @@ def test_only_test_files_of_the_project_are_read(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_project_says_what_its_tests_are_called(
-    tmp_path: Path, file: str, settings: str
-) -> None:
+def test_the_project_says_what_tests_are_called(tmp_path: Path, file: str, settings: str) -> None:
     checks = """\
 import unittest
 
@@ -128,7 +126,7 @@ def test_the_nearest_files_come_first(tmp_path: Path) -> None:
         "tests/test_core.py": "def test_beside():\n    pass\n",
     }
     write_tree(tmp_path, sources)
-    touched = Touched(files=("pkg/core.py",), names=frozenset({"walk"}))
+    touched = Touched(files=("pkg/core.py",), names=("walk",))
     names = [path[11:-3] for path in TestFiles(tmp_path).nearest([touched])]
     assert names == ["core", "a", "b", "c"]
 

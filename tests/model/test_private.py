@@ -14,9 +14,7 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model.child import Child
 
 
-def test_what_it_started_ends_though_it_was_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_it_started_ends_when_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     noted = tmp_path / "pid"
     program = tmp_path / "llama-server"
     program.write_text(f"#!/bin/sh\necho $$ > {noted}.new\nmv {noted}.new {noted}\nexec sleep 90\n")

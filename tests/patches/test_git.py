@@ -144,9 +144,7 @@ def test_nothing_that_a_configuration_includes_is_opened(
 
 
 @pytest.mark.parametrize("part", ["HEAD", "objects", "../.git"])
-def test_a_repository_whose_own_files_are_pipes_is_none(
-    marked: tuple[Path, Path], part: str
-) -> None:
+def test_a_repository_whose_files_are_pipes_is_none(marked: tuple[Path, Path], part: str) -> None:
     path = marked[0] / ".git" / part
     path.rename(marked[0] / "away")
     os.mkfifo(marked[0] / ".git" if part == "../.git" else path)

@@ -59,9 +59,7 @@ def make_tree(folder: str, name: str, content: bytes) -> Path:
 
 @many
 @given(name=NAMES, versions=contents())
-def test_a_canonical_diff_applies_to_the_same_bytes(
-    name: str, versions: tuple[bytes, bytes]
-) -> None:
+def test_a_canonical_diff_gives_the_same_bytes(name: str, versions: tuple[bytes, bytes]) -> None:
     before, after = versions
     if b"\0" in before + after:  # git takes it for no text
         return

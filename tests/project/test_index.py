@@ -109,9 +109,7 @@ def test_a_damaged_cache_is_made_anew(tree: Path, tmp_path: Path) -> None:
         assert found("circumference", index) == ["Circle"]
 
 
-def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else(
-    tree: Path, tmp_path: Path
-) -> None:
+def test_a_cache_that_cannot_be_written_costs_time_alone(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with open_index(tree, tmp_path / "file") as index:
         assert found("circumference", index) == ["Circle"]

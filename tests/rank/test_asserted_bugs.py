@@ -85,6 +85,11 @@ def test_what_a_program_may_meet_beside_it_is_a_regression(
     assert guarded.disputed == ()
 
 
+def test_what_fails_in_a_fixture_is_a_regression(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"tests/test_x.py": "def test_0():\n    assert f(1) == 4\n"})
+    assert without_asserted_bugs(broken(1), (asking(FIVE),), tmp_path) == broken(1)
+
+
 def test_a_bug_test_that_is_not_believed_excludes_nothing(tmp_path: Path) -> None:
     guarded = kept(tmp_path, "assert f(1) == 4", asking(FIVE, COUNTS - 0.01))
     assert len(guarded.regressions) == 1

@@ -144,9 +144,7 @@ def test_first_parents_lead_back_from_what_is_checked_out(repository: Repository
     assert [change.path for change in history.changes_to(head, older[0])] == ["b.py"]
 
 
-def test_without_a_repository_there_is_no_history(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_repository_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(UsageProblem, match=r"no git repository: .*give the project"):
         History(tmp_path)

@@ -90,9 +90,7 @@ def test_what_is_not_committed_does_not_count(repository: Repository, engine: Ru
     assert gated(repository, engine)["test_three"][0] is GateProof.PROVEN
 
 
-def test_helpers_of_tests_stay_when_the_change_is_undone(
-    repository: Repository, engine: Runner
-) -> None:
+def test_helpers_stay_when_the_change_is_undone(repository: Repository, engine: Runner) -> None:
     source = "from help_here import four\nfrom pkg import double\n\n\n"
     test = f"import sys\nsys.path.insert(0, 'tests')\n{source}{TWO.replace('4', 'four()')}"
     repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)

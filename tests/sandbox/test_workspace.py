@@ -59,9 +59,7 @@ def test_copies_are_where_tmpdir_says_also_inside_of_the_project(
     scratch.close()
 
 
-def test_copies_are_in_memory_where_there_is_room(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_copies_are_in_memory_given_the_room(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not IN_MEMORY.exists() or shutil.disk_usage(IN_MEMORY).free < 4 << 30:
         pytest.skip("there is little room in memory")
     monkeypatch.delenv("TMPDIR", raising=False)
@@ -76,9 +74,7 @@ def test_copies_are_in_memory_where_there_is_room(
     great.close()
 
 
-def test_a_folder_that_can_only_be_read_can_be_written_in_the_copy(
-    root: Path, scratch: Scratch
-) -> None:
+def test_a_folder_that_can_be_read_can_be_written_in_the_copy(root: Path, scratch: Scratch) -> None:
     (root / "pkg").chmod(0o555)
     with scratch.copied() as copy:
         assert (copy / "pkg").stat().st_mode & 0o777 == 0o755

@@ -135,9 +135,7 @@ def test_auto_ends_with_the_first_test_that_stands(project: Project, play: Play)
     assert "import py\n" not in model.asked[0]
 
 
-def test_auto_draws_two_samples_where_the_model_is_right_at_once(
-    project: Project, play: Play
-) -> None:
+def test_auto_draws_two_samples_of_a_model_that_is_right(project: Project, play: Play) -> None:
     """One with another input counts beside the reported one if it fails in the same way."""
     others = "\n\ndef test_above():\n    assert clamp(12, 0, 10) == 10\n"
     crashing = "\n\ndef test_none():\n    assert clamp(None, 0, 10) is None\n"
@@ -273,9 +271,7 @@ REPAIRS = {
 
 
 @pytest.mark.parametrize("strategy", REPAIRS)
-def test_a_repair_writes_a_patch_and_applies_nothing(
-    project: Project, play: Play, strategy: str
-) -> None:
+def test_a_repair_writes_a_patch_alone(project: Project, play: Play, strategy: str) -> None:
     model = play(*REPAIRS[strategy], always=step("finish"))
     project.write({"mine.py": CLAMP_TEST})
     # The name of both defaults would have the model write tests, too.
