@@ -182,7 +182,9 @@ def main(order, send):
     arguments += ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q"]
     arguments += ["--tb=no", "--continue-on-collection-errors", *order["options"]]
     # Options and marks of plugins that are not loaded are no errors.
-    unknown = ("PytestConfigWarning", "PytestUnknownMarkWarning")
-    arguments += ["-Wignore::pytest." + name for name in unknown]
+    arguments += [
+        "-Wignore::pytest.PytestConfigWarning",
+        "-Wignore::pytest.PytestUnknownMarkWarning",
+    ]
     sys.argv[:] = ["pytest", *arguments]
     sys.exit(pytest.main(arguments, plugins=[plugin]))
