@@ -43,7 +43,7 @@ LOOKING = 4.0
 _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
 #: Seconds that each test takes besides its own: reporting it.
 _LEAST = 0.001
-#: Seconds of a test of a quick suite; a slower one is watched at once, as it does not fit.
+#: Seconds of a test of a quick suite. One that would not fit even so is watched at once.
 _QUICK = 0.002
 #: How many times as long as its CPU seconds what runs may take, and wall-clock seconds in any case.
 _MOST_CROWDED, _LEAST_WALL = 4.0, 5.0

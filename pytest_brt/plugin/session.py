@@ -162,7 +162,7 @@ class Session:
             option.dist = "no"
         config.pluginmanager.add_hookspecs(Hooks)
         _interrupt_on_signals(config)
-        # It walks every syntax tree in vain: a third of the time of reading a project.
+        # Looking for garbage walks every syntax tree in vain, for a third of the time.
         config.add_cleanup(partial(gc.set_threshold, *gc.get_threshold()))
         gc.set_threshold(_GARBAGE)
         try:

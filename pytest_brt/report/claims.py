@@ -117,17 +117,19 @@ _FINE = re.compile(
 _UNEXPECTED = re.compile(
     r"\bunexpected|\bwrong|\bincorrect|\bnot (?:what|as|the)\b.{0,20}expect"
     r"|\b(?:should|can) ?not\b|n['’]t\b"
-    r"|\b(?:not|never|no longer|stopped|(?:do|does|did|is|was|wo)nt)(?: \w+)? work",
+    r"|\b(?:not|never|no longer|stopped|(?:do|does|did|is|was|wo)nt)"
+    r"(?: \w+)? work(?:s|ed|ing)?\b",
     re.IGNORECASE,
 )
 _BAD = re.compile(
-    r"\bactual|\bcurrent|\bobserved|\bhappen|\bg[eo]t\b|\bgives?\b|\breturns?\b|\bprints?\b"
+    r"\bactual|\bcurrent|\bobserved|\bhappen|\bgot\b|\b(?:I|we|you) get\b"
+    r"|\bgives?\b|\breturns?\b|\bprints?\b"
     r"|\boutputs?\b|\brais|\bthrow|\bfail|\berrors?\b|\bexception|\btraceback|\bcrash"
     r"|\binstead\b|\bbut\b|\bhowever\b|\bbugs?\b|\bresults? in\b|\bproduces?\b|\bnow\b",
     re.IGNORECASE,
 )
 #: What stands below may be what does not work now, or how it is to.
-_WISHED = re.compile(r"\b(?:should|used to|expect\w*)\b[^.,;]{0,30}\bwork", re.IGNORECASE)
+_WISHED = re.compile(r"\b(?:should|used to|expect\w*)\b[^.,;]{0,30}\bwork(?:s|ed)?\b", re.I)
 #: Of two whose words stand in a sentence the first counts.
 _ROLES = (
     (_UNEXPECTED, ClaimRole.ACTUAL),
