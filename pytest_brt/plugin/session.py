@@ -10,7 +10,6 @@ exit code's, and the summary's, to say.
 
 from __future__ import annotations
 
-import gc
 import os
 import shlex
 import signal
@@ -62,8 +61,6 @@ NO_LEADER = 7
 _LEADS = (Status.BEST, Status.ONLY)
 #: Seconds between two signs of life, where not all is shown.
 _APART = 10.0
-#: Objects that may be garbage before it is looked for.
-_GARBAGE = 1_000_000
 #: How pytest ends what did not come to its end.
 _BROKEN_OFF = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
 
@@ -162,9 +159,6 @@ class Session:
             option.dist = "no"
         config.pluginmanager.add_hookspecs(Hooks)
         _interrupt_on_signals(config)
-        # Looking for garbage walks every syntax tree in vain, for a third of the time.
-        config.add_cleanup(partial(gc.set_threshold, *gc.get_threshold()))
-        gc.set_threshold(_GARBAGE)
         try:
             self.options = read_options(option, config.rootpath)
             self._plan_run()
@@ -297,15 +291,19 @@ class Session:
         return result
 
     def _wait_for(self, item: JobItem) -> None:
-        """Wait for a job; a patch that is refused is skipped."""
+        """Wait for a job; a patch that is refused is skipped. ``--junitxml`` has what it passes."""
         assert self.run is not None, "it was started"
         future = self.run.futures[item.job]
         self._wait(future)
         error = future.exception()
         if error is None:
             result = future.result()
-            if isinstance(result, PatchResult) and result.refused:
-                pytest.skip(in_a_log(plain(result.refused.text)))
+            if isinstance(result, PatchResult):
+                if result.refused:
+                    pytest.skip(in_a_log(plain(result.refused.text)))
+                verdicts = list(result.verdicts.values())
+                passed = f"{verdicts.count(Verdict.PASS)} of {len(verdicts)}"
+                item.user_properties.append(("bug tests passed", passed))
         elif not (isinstance(error, ModelProblem) and self._why_no_answer):
             pytest.fail(in_a_log(_failure(error)), pytrace=False)
 

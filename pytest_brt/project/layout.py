@@ -142,11 +142,7 @@ def module_names(path: str, source_roots: Iterable[str]) -> tuple[str, ...]:
     names = [
         _module(path.removeprefix(f"{root}/")) for root in above if path.endswith(".py")
     ]
-    return tuple(
-        name
-        for name in names
-        if all(map(str.isidentifier, name.split("."))) and name != "__main__"
-    )
+    return tuple(name for name in names if all(map(str.isidentifier, name.split("."))))
 
 
 def _module(path: str) -> str:

@@ -171,7 +171,7 @@ class _Walk:
             if subject:
                 self.subject = self.known[subject]
             # "`f(1)` gives 3. It should be 2."
-            about = [self.subject] if self.subject else (self.last or self.code)[-1:]
+            about = [self.subject] if self.subject else self.last[-1:]
             for code in about:
                 code.claims.append(claim)
             if not about:

@@ -38,12 +38,11 @@ def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[Note
     """Return why no bug test was found, the weightiest first; () when one was."""
     if any(item.judgement.candidate for item in tests):
         return ()
-    # What in a sentence cannot be run is seldom meant to be, but may be all that there is.
     ran = [
         one
         for one in observed.observations
         if not (one.missing and one.statement.is_inline)
-    ] or observed.observations
+    ]
     left_out = [
         _note(
             "unreadable-code", f"not Python 3 and left out: line {one.line}: {one.code!r}"

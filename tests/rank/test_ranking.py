@@ -43,7 +43,7 @@ def test_tests_that_fail_in_the_same_words_share_one_vote() -> None:
     assert (other["a"] or 0) < (other["b"] or 0)
 
 
-def test_a_regression_breaks_a_tie_and_says_so() -> None:
+def test_a_regression_breaks_a_tie() -> None:
     results = tuple(row(f"r{number}", "p", guarded=broken(number)) for number in (2, 0, 1))
     ranks = ranked(results, TESTS)
     assert [(one.name, one.place) for one in ranks] == [(f"r{n}", (n + 1, n + 1)) for n in range(3)]

@@ -220,13 +220,11 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "words", ["no longer works", "does not work", "used to work", "should work"]
-)
+@pytest.mark.parametrize("words", ["no longer works", "does not work"])
 def test_what_raises_does_not_work(words: str) -> None:
     shown = "Traceback (most recent call last):\nKeyError: 1"
     ((_, (claim,)),) = lines_of(f"Off\n\nThis {words}:\n\n```\n>>> f(1)\n{shown}\n```\n")
-    assert claim in ("actual KeyError", "shown KeyError")
+    assert claim == "shown KeyError"
 
 
 @pytest.mark.parametrize("name", SESSIONS)
@@ -263,12 +261,7 @@ SENTENCES: dict[str, tuple[str, Lines]] = {
         [("f(1)", ["actual 2", "expected ValueError"])],
     ),
     "used to": ("`f(1)` used to return `3`.", [("f(1)", ["fine 3"])]),
-    "ought to": ("`f(1)` ought to be `2`.", [("f(1)", ["expected 2"])]),
     "more than a number": ("`f(1)` should be 10-000.", [("f(1)", [])]),
-    "a call, then labels": (
-        "Call `f(1)`.\n\nActual: `2`\n\nExpected: `3`",
-        [("f(1)", ["actual 2", "expected 3"])],
-    ),
     "a string in quotes": ("`f(1)` returns 'two words'.", [("f(1)", ["actual 'two words'"])]),
     "the name of a function is no code": ("I call `f()` and `g`.", []),
     "a form is no code": ("`f(..., 1)` fails.", []),

@@ -46,8 +46,6 @@ def test_another_exception_before_the_claim_is_none() -> None:
     judged = judge(written(), (run(Verdict.FAIL, "TypeError", "no"),))
     assert not judged.judgement.candidate
     assert "stopped before its check: TypeError: no" in judged.judgement.reason
-    shown = reading_of("`f(1)` dies of `TypeError: no`.")
-    assert judge(written(), (run(Verdict.FAIL, "TypeError", "no"),), shown).judgement.candidate
 
 
 def test_the_expected_exception_is_known_by_its_kind_and_its_place() -> None:

@@ -63,6 +63,9 @@ def test_one_item_for_each_patch_also_in_junits_file(project: Project, shown: Ru
 def test_a_wrong_patch_is_no_failure_of_the_run(project: Project) -> None:
     xml = project.folder / "junit.xml"
     assert not list(ElementTree.parse(xml).iter("failure"))
+    passed = {case.get("name"): case.findall(".//property")[0].get("value") for case in cases(xml)}
+    assert passed["patches.wrong.diff"] == "1 of 2"
+    assert passed["patches.right.diff"] == "2 of 2"
 
 
 def test_one_patch_by_its_name_and_few_words(project: Project, shown: Run) -> None:
