@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -122,7 +122,6 @@ class Guard:
     engine: Runner
     #: What the patches change.
     pool: tuple[Touched, ...] = ()
-    _: KW_ONLY
     #: What the tests of each patch may take; the search on the unpatched tree may take as long,
     #: and where the suite is cut besides twice as long.
     seconds: float = EACH
@@ -276,12 +275,10 @@ def _affordable(
     tests: _Results, pool: Sequence[Touched], seconds: float
 ) -> dict[str, Executed]:
     """Return the tests that can be afforded, of those first that run what a patch changes."""
-
-    def is_far(name: str) -> bool:
-        return not any(touched.is_run(tests[name].ran) for touched in pool)
-
     chosen = {}
-    for name in sorted(tests, key=is_far):
+    for name in sorted(
+        tests, key=lambda name: not any(one.is_run(tests[name].ran) for one in pool)
+    ):
         run = tests[name]
         # Seconds of the processor, or of the clock where the process did not end by itself.
         needed = _LEAST + (run.cpu or run.seconds)

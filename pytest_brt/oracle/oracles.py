@@ -131,24 +131,25 @@ def _kinds(raised: Raised | None) -> set[str]:
 
 def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
     """What the report calls an error must raise one."""
-    run, kinds = _run_for_exception(one.source), _kinds(one.raised)
-    for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
-        if run and claim.raised and not {claim.exception, *_MISTAKES} & kinds:
+    for claim, body, is_raised in _wanted_exceptions(one):
+        if not is_raised and not _MISTAKES & _kinds(one.raised):
             yield Draft(
                 kind=OracleKind.MUST_RAISE,
-                body=(_raises_block(claim.raised, run),),
-                sentence=f"`{shorten(run)}` must raise {claim.exception}.",
+                body=(body,),
+                sentence=f"`{shorten(one.source)}` must raise {claim.exception}.",
                 expects=one.raised,
             )
 
 
-def _run_for_exception(source: str) -> str:
-    """Return what of a statement may raise a wanted exception, "" where nothing may."""
-    return source if source.startswith("assert ") else evaluated_expression(source)
-
-
-def _raises_block(raised: Raised, expression: str) -> str:
-    return f"with pytest.raises({raised.type}):\n{indented(expression)}"
+def _wanted_exceptions(one: Observation) -> Iterator[tuple[Claim, str, bool]]:
+    """Yield what is claimed that a statement should raise, the check of it, and if it does."""
+    run = (
+        one.source if one.source.startswith("assert ") else evaluated_expression(one.source)
+    )
+    for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
+        if run and claim.raised:
+            body = f"with pytest.raises({claim.raised.type}):\n{indented(run)}"
+            yield claim, body, claim.exception in _kinds(one.raised)
 
 
 # -- a result --
@@ -332,13 +333,13 @@ def _holding(one: Observation) -> Iterator[tuple[OracleKind, Claim, tuple[str, .
     out, or one that is complained about does not.
     """
     claims, result = one.statement.claims_of, result_of(one)
-    run, expression = _run_for_exception(one.source), evaluated_expression(one.source)
-    for claim in claims(ClaimKind.RAISES, *RIGHT):
-        if run and claim.raised and claim.exception in _kinds(one.raised):
-            yield OracleKind.MUST_RAISE, claim, (_raises_block(claim.raised, run),)
+    for claim, body, is_raised in _wanted_exceptions(one):
+        if is_raised:
+            yield OracleKind.MUST_RAISE, claim, (body,)
     for claim in claims(ClaimKind.RAISES, *WRONG):
         if not one.raised and "(" in one.source:
-            yield OracleKind.NO_RAISE, claim, (expression or one.source,)
+            body = evaluated_expression(one.source) or one.source
+            yield OracleKind.NO_RAISE, claim, (body,)
     if result is None or not result.can_compare:
         return
     for claim in claims(ClaimKind.VALUE, _EXPECTED):

@@ -35,10 +35,11 @@ _COMPARE = (
     "-c", "core.quotePath=false", "diff", "--no-index", "--no-prefix", "--no-renames", "--text",
     "a", "b",
 )  # fmt: skip
-_LENIENTLY = ("--recount", "--ignore-whitespace")
+#: A line of a hunk that is in the tree.
+_OLD = re.compile(rb"^[ -](?!-- )(.*\n)", re.MULTILINE)
 _LENIENT = Note(
     code="applied-leniently",
-    text="applied leniently: its counts, blanks or line ends differ from the tree's",
+    text="applied leniently: its counts, line numbers, blanks or line ends differ from the tree's",
 )
 #: What is no path of a file below the project's root.
 _OUTSIDE = re.compile(
@@ -92,16 +93,14 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     if len(left_out) == len(names):
         words = "it changes nothing but tests, settings or binary files, which are left out"
         raise PatchProblem("only-left-out", f"{words}: {listed}")
-    moved = [
-        "/".join(path.split("/")[max(depth - 1, 0) :])
-        for path in _MOVED.findall(patch.text)
-    ]
+    moved = [p.split("/", max(depth - 1, 0))[-1] for p in _MOVED.findall(patch.text)]
     # Names that look like patterns are not excluded by git, and what is moved has two names.
     before = [_read(root, path) for path in sorted({*names, *moved}.difference(left_out))]
     with tempfile.TemporaryDirectory(prefix="brt-apply-") as name:
         folder = Path(name)
         _write(folder, before)
-        is_lenient = _apply(diff, folder, depth, left_out)
+        text = b"".join(file.content or b"" for file in before)
+        is_lenient = _apply(diff, text, folder, depth, left_out)
         after = [_read(folder, file.path) for file in before]
     ours = [file for file in after if whole or not is_left_out(file.path)]
     changes = tuple(file for file in ours if file not in before)
@@ -156,7 +155,7 @@ def _read_names(diff: bytes, root: Path) -> tuple[int, dict[str, bool]]:
     """
     names = {}
     for depth in (1, 0):
-        counted = _count_lines(_mark_ends(diff), depth, *_LENIENTLY).stdout
+        counted = _count_lines(_mark_ends(diff), depth, "--recount").stdout
         fields = [field.split(b"\t", 2) for field in counted.split(b"\0") if field]
         names[depth] = {decode(path): added == b"-" for added, _, path in fields}
     parts = root.resolve().parts
@@ -227,8 +226,10 @@ def _write(folder: Path, files: Iterable[FileChange]) -> None:
 # -- what git makes of it -------------------------------------------------------------------------
 
 
-def _apply(diff: bytes, folder: Path, depth: int, left_out: Iterable[str]) -> bool:
-    """Apply a diff to the files in a folder; return whether that took leniency.
+def _apply(
+    diff: bytes, text: bytes, folder: Path, depth: int, left_out: Iterable[str]
+) -> bool:
+    """Apply a diff to files of this text in a folder; return whether that took leniency.
 
     Raises:
         PatchProblem: it does not apply.
@@ -242,15 +243,26 @@ def _apply(diff: bytes, folder: Path, depth: int, left_out: Iterable[str]) -> bo
     complaint = b""
     # Where its counts are too small, git takes the rest of a hunk for prose.
     counts = _count_lines(diff, depth).stdout
-    if counts == _count_lines(marked, depth, *_LENIENTLY).stdout:
+    if counts == _count_lines(marked, depth, "--recount").stdout:
         strictly = run_git(folder, "apply", *options, stdin=diff)
         if not strictly.returncode:
             return False
         complaint = strictly.stderr
-    leniently = run_git(folder, "apply", *options, *_LENIENTLY, stdin=marked)
+    mended = "--unidiff-zero" if _is_clear(marked, text) else "--ignore-whitespace"
+    leniently = run_git(folder, "apply", *options, "--recount", mended, stdin=marked)
     if leniently.returncode:
         raise _refusal(diff, complaint or leniently.stderr)
     return True
+
+
+def _is_clear(diff: bytes, text: bytes) -> bool:
+    """Say whether what each hunk of a diff is to find is in one place of a text alone.
+
+    Then git finds it without the lines around it that models leave out, wrong numbers and all.
+    """
+    return all(
+        text.count(b"".join(_OLD.findall(hunk))) == 1 for hunk in diff.split(b"\n@@ -")[1:]
+    )
 
 
 # -- why it is refused ----------------------------------------------------------------------------

@@ -131,13 +131,9 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(map(str.strip, text.split(",")))
-
-
 #: How the values are read that are not a text.
 _READERS: dict[str, Callable[[str], object]] = {
-    "names": _names,
+    "names": lambda text: tuple(map(str.strip, text.split(","))),
     "pairs": _pair,
     "time": read_seconds,
     "guard": _guard,

@@ -84,7 +84,7 @@ def filled(name: str, **values: object) -> str:
         "padded": _padded,
         "quote": shlex.quote,
         "reviewed": reviewed,
-        "sha256": _sha256,
+        "sha256": lambda text: sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
         "sure": how_sure,
         "text": _text,
     }
@@ -97,10 +97,6 @@ def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     return [
         [cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows
     ]
-
-
-def _sha256(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _fenced(text: str, language: str) -> str:

@@ -76,7 +76,6 @@ class Value:
     type: str
     #: Cut at 20,000 characters; "" when repr() itself raised.
     repr: str
-    text: str
     #: The value survives eval(repr(value)) == value in the same namespace.
     evaluable: bool = False
 

@@ -127,8 +127,10 @@ class Scratch:
             symlinks=True,
             ignore=lambda *found: {*_left_out(*found), self.path.name},
         )
-        # Tests are put into folders that may be read alone in the project.
-        _unlock(folder)
+        # Tests are put into folders that may be read alone in the project; links are not followed.
+        subprocess.run(
+            ["chmod", "-R", "u+rwX", str(folder)], check=False, capture_output=True
+        )
 
     def keep_bytecode(self, copy: Path) -> None:
         """Keep what was compiled in a copy for others: compiling costs more than many suites.
@@ -207,8 +209,3 @@ def _run(*command: str) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, check=False)
     if done.returncode:
         raise OSError(os.fsdecode(done.stderr))
-
-
-def _unlock(folder: Path) -> None:
-    """Have all folders and files in a folder be ours to change; links are not followed."""
-    subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False, capture_output=True)

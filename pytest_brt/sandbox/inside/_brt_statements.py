@@ -116,7 +116,6 @@ class Session:
         return {
             "type": observe.type_name(type(value)),
             "repr": text,
-            "text": self.attempt(lambda: str(value)[:TEXT_LIMIT]) or "",
             "evaluable": len(text) < TEXT_LIMIT and bool(is_equal),
         }
 
