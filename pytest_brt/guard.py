@@ -274,10 +274,10 @@ def _targets(names: Iterable[str]) -> tuple[Test, ...]:
 def _affordable(
     tests: _Results, pool: Sequence[Touched], seconds: float
 ) -> dict[str, Executed]:
-    """Return the tests that can be afforded, of those first that run what a patch changes."""
+    """Return the tests that can be afforded, first those that run what most patches change."""
     chosen = {}
     for name in sorted(
-        tests, key=lambda name: not any(one.is_run(tests[name].ran) for one in pool)
+        tests, key=lambda name: -sum(one.is_run(tests[name].ran) for one in pool)
     ):
         run = tests[name]
         # Seconds of the processor, or of the clock where the process did not end by itself.
