@@ -203,7 +203,7 @@ class Guard:
         tests = _by_name(run for run in timely if collected.has_node(run.node))
         passing = {n: run for n, run in tests.items() if run.verdict is Verdict.PASS}
         failing = sum(run.verdict in _BROKEN for run in tests.values())
-        chosen = _affordable(passing, pool, self.seconds)
+        chosen = affordable(passing, pool, self.seconds)
         is_complete = len(timely) == len(runs) and set(files) == {run.test for run in runs}
         is_whole = is_complete and len(chosen) == len(passing)
         return Selection(
@@ -271,7 +271,7 @@ def _targets(names: Iterable[str]) -> tuple[Test, ...]:
     return tuple(Test(id=name, path=path, node=node) for name, path, node in parts)
 
 
-def _affordable(
+def affordable(
     tests: _Results, pool: Sequence[Touched], seconds: float
 ) -> dict[str, Executed]:
     """Return the tests that can be afforded, first those that run what most patches change."""

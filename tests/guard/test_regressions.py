@@ -6,18 +6,20 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_brt.guard import Guard
-from pytest_brt.patches.changes import touched_by
+from pytest_brt.guard import Guard, affordable
+from pytest_brt.patches.changes import Touched, touched_by
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal
 from pytest_brt.types import FileChange, Guarded, TestRun, Verdict
 from tests.support.projects import open_on, run_one
+from tests.support.rows import row
 from tests.support.trees import write_tree
 
 CORE = "def double(n):\n    return n * 2 + 1\n\n\ndef other():\n    return 1\n"
@@ -159,6 +161,12 @@ def test_a_suite_that_cannot_fit_is_watched_at_once(engine: Runner, root: Path) 
     counting = Counting(engine)
     check(Guard(counting, seconds=0.008), root, RIGHT)
     assert counting.processes == 1
+
+
+def test_what_most_patches_change_is_run_first() -> None:
+    pool = [Touched(files=("a.py",), lines=(("a.py", bits),)) for bits in (2, 4, 4)]
+    runs = {ran: replace(row("a", "p").cells[0], cpu=0.6, ran=(("a.py", ran),)) for ran in "24"}
+    assert [*affordable(runs, pool, 1.0)] == ["4"]
 
 
 def test_the_choice_is_kept_between_runs(engine: Runner, root: Path, tmp_path: Path) -> None:

@@ -38,9 +38,6 @@ FIXED = MODULE.replace("b = 2\n", "b = 20\n").encode()
 
 PLAIN = "--- a/pkg/m.py\n+++ b/pkg/m.py\n" + HUNK
 
-#: Without the lines around it, and said to begin with the file.
-BARE = "--- a/pkg/m.py\n+++ b/pkg/m.py\n@@ -1 +1 @@\n-    b = 2\n+    b = 20\n"
-
 GIT = "diff --git a/pkg/m.py b/pkg/m.py\nindex 1111111..2222222 100644\n" + PLAIN
 
 

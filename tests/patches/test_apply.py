@@ -10,10 +10,9 @@ import pytest
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch
 from pytest_brt.types import AppliedPatch, Note, Patch
-from tests.patches.diffs import BARE, FILES, FIXED, GIT, HUNK, PLAIN
+from tests.patches.diffs import FILES, FIXED, GIT, HUNK, PLAIN
 
 Apply = Callable[[str], AppliedPatch]
-
 
 LENIENT = Note(
     code="applied-leniently",
@@ -60,7 +59,7 @@ def test_exact_forms_apply_without_a_note(apply: Apply, text: str) -> None:
             PLAIN.replace("-3,6 +3,6", "-3,3 +3,3") + "\n\nprose\n", id="wrong-counts-and-prose"
         ),
         pytest.param(PLAIN.replace("    ", "  "), id="blanks-damaged"),
-        pytest.param(BARE, id="nothing-around-it-and-a-wrong-line"),
+        pytest.param(PLAIN[:30] + "@@ -1 +1 @@\n-    b = 2\n+    b = 20\n", id="nothing-around"),
     ],
 )
 def test_mended_forms_apply_with_a_note(apply: Apply, text: str) -> None:
