@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -122,6 +122,7 @@ class Guard:
     engine: Runner
     #: What the patches change.
     pool: tuple[Touched, ...] = ()
+    _: KW_ONLY
     #: What the tests of each patch may take; the search on the unpatched tree may take as long,
     #: and where the suite is cut besides twice as long.
     seconds: float = EACH
@@ -276,10 +277,9 @@ def affordable(
 ) -> dict[str, Executed]:
     """Return the tests that can be afforded, first those that run what most patches change."""
     chosen = {}
-    for name in sorted(
-        tests, key=lambda name: -sum(one.is_run(tests[name].ran) for one in pool)
+    for name, run in sorted(
+        tests.items(), key=lambda item: -sum(one.is_run(item[1].ran) for one in pool)
     ):
-        run = tests[name]
         # Seconds of the processor, or of the clock where the process did not end by itself.
         needed = _LEAST + (run.cpu or run.seconds)
         if needed <= seconds:

@@ -132,7 +132,7 @@ def _kinds(raised: Raised | None) -> set[str]:
 def must_raise(_: ObservedReport, one: Observation) -> Iterator[Draft]:
     """What the report calls an error must raise one."""
     for claim, body, is_raised in _wanted_exceptions(one):
-        if not is_raised and not _MISTAKES & _kinds(one.raised):
+        if not (is_raised or _MISTAKES & _kinds(one.raised)):
             yield Draft(
                 kind=OracleKind.MUST_RAISE,
                 body=(body,),

@@ -39,7 +39,8 @@ _COMPARE = (
 _OLD = re.compile(rb"^[ -](?!-- )(.*\n)", re.MULTILINE)
 _LENIENT = Note(
     code="applied-leniently",
-    text="applied leniently: its counts, line numbers, blanks or line ends differ from the tree's",
+    text="applied leniently: its counts, line numbers, blanks or line ends differ from "
+    "the tree's",
 )
 #: What is no path of a file below the project's root.
 _OUTSIDE = re.compile(

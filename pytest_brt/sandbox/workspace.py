@@ -127,7 +127,8 @@ class Scratch:
             symlinks=True,
             ignore=lambda *found: {*_left_out(*found), self.path.name},
         )
-        # Tests are put into folders that may be read alone in the project; links are not followed.
+        # Tests are put into folders that are perhaps only to be read in the project; links are
+        # not followed.
         subprocess.run(
             ["chmod", "-R", "u+rwX", str(folder)], check=False, capture_output=True
         )

@@ -59,7 +59,7 @@ def test_exact_forms_apply_without_a_note(apply: Apply, text: str) -> None:
             PLAIN.replace("-3,6 +3,6", "-3,3 +3,3") + "\n\nprose\n", id="wrong-counts-and-prose"
         ),
         pytest.param(PLAIN.replace("    ", "  "), id="blanks-damaged"),
-        pytest.param(PLAIN[:30] + "@@ -1 +1 @@\n-    b = 2\n+    b = 20\n", id="nothing-around"),
+        pytest.param(PLAIN[: -len(HUNK)] + "@@ -1 +1 @@\n-    b = 2\n+    b = 20\n", id="bare"),
     ],
 )
 def test_mended_forms_apply_with_a_note(apply: Apply, text: str) -> None:
